@@ -1,0 +1,234 @@
+"""What a record can say: its header, and one body a kind. These are formats: a field is never reused or reordered.
+
+Bodies are msgpack maps in the order of their fields, so equal values give equal bytes. A kind that this version does
+not know is refused by name. `heap` fields name a heap by its root and the blob that holds it (see `heaps`).
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+import msgspec
+
+
+class HeapRef(msgspec.Struct, frozen=True):
+    """A heap: BLAKE3 of its image and the blob it is stored as, 64 hex digits each."""
+
+    root: str
+    blob: str
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A client's request id and the BLAKE3 of what was asked under it (Invariant 10)."""
+
+    id: str
+    hash: str
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a call or preview failed: a kind of SPEC section 4, the error's text, perhaps a hint."""
+
+    kind: str
+    error: str
+    hint: str | None = None
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """One entry of a world's catalogue, as it was at the revision that made it."""
+
+    name: str
+    kind: str
+    version: int
+    params: list[str]
+    doc: str
+    source: str
+
+
+class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
+    added: list[str] = []
+    changed: list[str] = []
+    removed: list[str] = []
+    globals: list[str] = []
+
+
+class Write(msgspec.Struct, frozen=True, array_like=True):
+    """One key's new value as JSON text, or None where the key was deleted."""
+
+    key: str
+    value: bytes | None
+
+
+class Genesis(msgspec.Struct, frozen=True, tag="genesis"):
+    name: str
+    engine: str
+    engine_blob: str
+    prelude_version: int
+    heap: HeapRef
+    request: Request | None = None
+
+
+class Revision(msgspec.Struct, frozen=True, tag="revision"):
+    """A new head. `definitions` are those added or changed; the others are as in the parent.
+
+    `cause` is develop, rollback or upgrade; for a rollback `target` is the revision whose heap returned and
+    `definitions` and `changes` say what that changed against the parent.
+    """
+
+    n: int
+    parent: int
+    cause: str
+    summary: str
+    source: str
+    commonjs: str | None
+    rewritten: str
+    heap: HeapRef
+    prelude_version: int
+    changes: Changes
+    definitions: list[Definition]
+    logs: list[str]
+    fuel: int
+    target: int | None = None
+    forced: bool = False
+    request: Request | None = None
+
+
+class Unchanged(msgspec.Struct, frozen=True, tag="unchanged"):
+    revision: int
+    source: str
+    commonjs: str | None
+    summary: str
+    logs: list[str]
+    fuel: int
+    request: Request | None = None
+
+
+class Rejection(msgspec.Struct, frozen=True, tag="rejection"):
+    n: int
+    base: int
+    cause: str
+    source: str
+    commonjs: str | None
+    summary: str
+    kind: str
+    reason: str
+    check: str | None
+    logs: list[str]
+    fuel: int
+    request: Request | None = None
+
+
+class Call(msgspec.Struct, frozen=True, tag="call"):
+    """One call and its outcome: `value` is the JSON text as the guest made it, or None where it failed.
+
+    `snapshot` is the sequence whose data it read, `incident` its number where it failed.
+    """
+
+    function: str
+    args: bytes
+    revision: int
+    snapshot: int
+    flick: int
+    seed: int
+    value: bytes | None
+    failure: Failure | None
+    writes: list[Write]
+    logs: list[str]
+    fuel: int
+    reruns: int
+    incident: int | None = None
+    request: Request | None = None
+
+
+class Preview(msgspec.Struct, frozen=True, tag="preview"):
+    """An `execute`: nothing of it lasts; `undone` is what it would have written."""
+
+    expression: str
+    revision: int
+    snapshot: int
+    flick: int
+    seed: int
+    value: bytes | None
+    failure: Failure | None
+    undone: list[Write]
+    logs: list[str]
+    fuel: int
+
+
+class Interrupted(msgspec.Struct, frozen=True, tag="interrupted"):
+    """An operation that was in flight when the process ended; an incident of that kind.
+
+    `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined.
+    """
+
+    incident: int
+    operation: str
+    subject: str
+    args: bytes
+    revision: int
+    admitted_flick: int
+    work: str
+    deaths: int
+    quarantined: bool
+    request: Request | None = None
+
+
+class DataEdit(msgspec.Struct, frozen=True, tag="data-edit"):
+    """The operator's own change of one key."""
+
+    write: Write
+    reason: str
+    request: Request | None = None
+
+
+class Describe(msgspec.Struct, frozen=True, tag="describe"):
+    """A change of the world's own description; None leaves a field as it was."""
+
+    name: str | None = None
+    archived: bool | None = None
+    frozen: bool | None = None
+    request: Request | None = None
+
+
+class Purge(msgspec.Struct, frozen=True, tag="purge"):
+    """The tombstone of a world: all bodies before this record may be erased, and nothing follows it."""
+
+    reason: str
+    request: Request | None = None
+
+
+class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint"):
+    """The state at this sequence: the head's heap, and all data as one blob with its LtHash digest."""
+
+    revision: int
+    heap: HeapRef
+    data_blob: str
+    data_digest: str
+    rows: int
+
+
+Body = Union[
+    Genesis,
+    Revision,
+    Unchanged,
+    Rejection,
+    Call,
+    Preview,
+    Interrupted,
+    DataEdit,
+    Describe,
+    Purge,
+    Checkpoint,
+]
+
+
+class Header(msgspec.Struct, frozen=True, array_like=True):
+    """The chained part of a record. `body_hash` and `previous` are BLAKE3 hex; the first `previous` is 64 zeros."""
+
+    format: int
+    world: str
+    seq: int
+    kind: str
+    actor: str
+    flick: int
+    body_hash: str
+    previous: str
