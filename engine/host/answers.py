@@ -1,0 +1,257 @@
+"""What the host answers: the shapes of SPEC section 7 as structs, ready for `msgspec.json`.
+
+Answers to operations are one of `OperationAnswer`; reads return the row structs. Field names are those of the wire.
+Fields with a default are left out of the JSON where they hold it.
+"""
+
+from __future__ import annotations
+
+from typing import Union
+
+import msgspec
+
+from engine.record.kinds import Changes
+
+
+class _Shape(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    pass
+
+
+# ---- answers to operations ------------------------------------------------------------------------------------------
+
+
+class Created(_Shape, frozen=True):
+    id: str
+    name: str
+    revision: int = msgspec.field(name="revision")
+
+
+class Accepted(_Shape, frozen=True, tag_field="status", tag="accepted"):
+    revision: int
+    changes: Changes
+    logs: list[str]
+
+
+class Unchanged(_Shape, frozen=True, tag_field="status", tag="unchanged"):
+    revision: int
+
+
+class Rejected(_Shape, frozen=True, tag_field="status", tag="rejected"):
+    rejection: int
+    kind: str
+    reason: str
+    logs: list[str]
+    check: str | None = None
+
+
+class CallOk(_Shape, frozen=True):
+    ok: bool
+    value: msgspec.Raw
+    revision: int
+    logs: list[str]
+
+
+class CallFailed(_Shape, frozen=True):
+    """`incident` is None where the definition was missing (404) or nothing was recorded as an incident."""
+
+    ok: bool
+    failure: str
+    error: str
+    logs: list[str]
+    hint: str | None = None
+    incident: int | None = None
+
+
+class RolledBack(_Shape, frozen=True, omit_defaults=False):
+    set: list[str]
+    deleted: list[str]
+
+
+class PreviewOk(_Shape, frozen=True):
+    ok: bool
+    value: msgspec.Raw
+    rolled_back: RolledBack
+    logs: list[str]
+
+
+class PreviewFailed(_Shape, frozen=True):
+    ok: bool
+    failure: str
+    error: str
+    rolled_back: RolledBack
+    logs: list[str]
+    hint: str | None = None
+
+
+class Done(_Shape, frozen=True):
+    """A data edit, a description or a purge was recorded as record `seq`."""
+
+    ok: bool
+    seq: int
+
+
+class Missing(_Shape, frozen=True):
+    """No such world, definition, revision ...: 404."""
+
+    ok: bool
+    error: str
+    hint: str | None = None
+
+
+class Refused(_Shape, frozen=True):
+    """Not admitted. `refused` is a code: busy, draining, read-only (503), request-conflict, archived, frozen,
+    quarantined, already-head (409), purged (410), no-revision (404), bad-reason, size (400), storage (503)."""
+
+    ok: bool
+    refused: str
+    error: str
+    hint: str | None = None
+    retry_after_s: int | None = None
+
+
+OperationAnswer = Union[
+    Created,
+    Accepted,
+    Unchanged,
+    Rejected,
+    CallOk,
+    CallFailed,
+    PreviewOk,
+    PreviewFailed,
+    Done,
+    Missing,
+    Refused,
+]
+
+# ---- rows of reads --------------------------------------------------------------------------------------------------
+
+
+class WorldSummary(_Shape, frozen=True, omit_defaults=False):
+    id: str
+    name: str
+    revision: int
+    archived: bool
+    frozen: bool
+    purged: bool
+    created_at: str
+    definitions: int
+    incidents: int
+    records: int
+    engine: str
+    prelude: int
+
+
+class DefinitionRow(_Shape, frozen=True, omit_defaults=False):
+    """`calls` and `called_by` name other definitions, sorted; `revision` is the one that made this text."""
+
+    name: str
+    kind: str
+    version: int
+    params: list[str]
+    doc: str
+    source: str
+    revision: int
+    calls: list[str]
+    called_by: list[str]
+
+
+class RevisionRow(_Shape, frozen=True):
+    n: int
+    parent: int | None
+    kind: str
+    summary: str
+    actor: str
+    at: str
+    changes: Changes
+    snapshot: str
+    bytes: int
+    source: str | None = None
+
+
+class RevisionPage(_Shape, frozen=True, omit_defaults=False):
+    revisions: list[RevisionRow]
+    more: bool
+
+
+class RejectionRow(_Shape, frozen=True):
+    n: int
+    base: int
+    kind: str
+    reason: str
+    summary: str
+    actor: str
+    at: str
+    source: str
+    logs: list[str]
+    check: str | None = None
+
+
+class RejectionPage(_Shape, frozen=True, omit_defaults=False):
+    rejections: list[RejectionRow]
+    more: bool
+
+
+class IncidentRow(_Shape, frozen=True):
+    """`alike` counts the incidents of the same function and first line of error."""
+
+    n: int
+    kind: str
+    function: str
+    args: msgspec.Raw
+    error: str
+    revision: int
+    snapshot: int
+    flick: int
+    seed: int
+    actor: str
+    at: str
+    state: str
+    logs: list[str]
+    alike: int
+    hint: str | None = None
+
+
+class IncidentPage(_Shape, frozen=True, omit_defaults=False):
+    incidents: list[IncidentRow]
+    more: bool
+
+
+class DataRow(_Shape, frozen=True):
+    key: str
+    value: msgspec.Raw
+
+
+class DataPage(_Shape, frozen=True, omit_defaults=False):
+    items: list[DataRow]
+    more: bool
+
+
+class LogRow(_Shape, frozen=True):
+    seq: int
+    kind: str
+    actor: str
+    at: str
+    hash: str
+    body: msgspec.Raw | None = None
+
+
+class LogPage(_Shape, frozen=True, omit_defaults=False):
+    records: list[LogRow]
+    more: bool
+
+
+class Health(_Shape, frozen=True, omit_defaults=False):
+    """`state` is ready, draining or read-only; `reason` says why it is not ready."""
+
+    state: str
+    reason: str
+    warnings: list[str]
+
+
+class Version(_Shape, frozen=True, omit_defaults=False):
+    build: str
+    engine: str
+    prelude: int
+    vm: str
+
+

@@ -1,0 +1,89 @@
+"""The one interface that the server and the tools see of a host: operations, reads, upkeep.
+
+All of it is called on the host's own thread (the event loop's, live). Reads answer at once from durable state;
+`submit` and `create_world` call `done` once, later, on the same thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from engine.host.answers import (
+    DataPage,
+    DefinitionRow,
+    Health,
+    IncidentPage,
+    IncidentRow,
+    LogPage,
+    OperationAnswer,
+    RejectionPage,
+    RejectionRow,
+    RevisionPage,
+    RevisionRow,
+    Version,
+    WorldSummary,
+)
+from engine.hub.messages import Operation
+
+Done = Callable[[OperationAnswer], None]
+
+
+class NotThere(Exception):
+    """The world, revision, rejection, incident, definition or key asked for does not exist; the text says which."""
+
+
+class Application(Protocol):
+    """Raises NotThere for what does not exist; `world` is always an id."""
+
+    def create_world(self, name: str, *, actor: str, request_id: str | None, done: Done) -> None: ...
+
+    def submit(
+        self, world: str, operation: Operation, *, actor: str, request_id: str | None, done: Done
+    ) -> None:
+        """Start an operation. An unknown world is answered Missing."""
+        ...
+
+    def worlds(self, *, archived: bool = False) -> list[WorldSummary]: ...
+
+    def world(self, world: str) -> WorldSummary: ...
+
+    def functions(self, world: str) -> list[DefinitionRow]: ...
+
+    def function(self, world: str, name: str) -> DefinitionRow: ...
+
+    def source(self, world: str) -> dict[str, str]:
+        """The head's definitions as files: file name -> text that `develop` takes again."""
+        ...
+
+    def revisions(self, world: str, *, limit: int, before: int | None) -> RevisionPage: ...
+
+    def revision(self, world: str, n: int) -> RevisionRow: ...
+
+    def rejections(self, world: str, *, limit: int, before: int | None) -> RejectionPage: ...
+
+    def rejection(self, world: str, n: int) -> RejectionRow: ...
+
+    def incidents(self, world: str, *, limit: int, before: int | None) -> IncidentPage: ...
+
+    def incident(self, world: str, n: int) -> IncidentRow: ...
+
+    def data(self, world: str, *, prefix: str, after: str | None, limit: int) -> DataPage: ...
+
+    def log(self, world: str, *, after: int, limit: int) -> LogPage: ...
+
+    def health(self) -> Health: ...
+
+    def version(self) -> Version: ...
+
+    def gauges(self) -> dict[str, float]:
+        """Numbers for /metrics, by Prometheus name without the `pw_` prefix."""
+        ...
+
+    def gc(self) -> dict[str, Any]:
+        """Collect blobs and expired bodies; the report as plain JSON values."""
+        ...
+
+    def backup(self, directory: str) -> dict[str, Any]:
+        """Copy a consistent image of the running server's data into an empty directory; the report."""
+        ...
