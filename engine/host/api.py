@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from engine.host.answers import (
     DataPage,
     DefinitionRow,
@@ -31,6 +33,14 @@ Done = Callable[[OperationAnswer], None]
 
 class NotThere(Exception):
     """The world, revision, rejection, incident, definition or key asked for does not exist; the text says which."""
+
+
+class Upkeep(Struct, frozen=True):
+    """How a long piece of upkeep ended: `report` are plain JSON values; `ok` False comes with an `error`."""
+
+    ok: bool
+    report: dict[str, Any]
+    error: str = ""
 
 
 class Application(Protocol):
@@ -80,10 +90,10 @@ class Application(Protocol):
         """Numbers for /metrics, by Prometheus name without the `pw_` prefix."""
         ...
 
-    def gc(self) -> dict[str, Any]:
-        """Collect blobs and expired bodies; the report as plain JSON values."""
+    def gc(self, *, done: Callable[[Upkeep], None]) -> None:
+        """Collect unreachable blobs and expired bodies, beside the running work."""
         ...
 
-    def backup(self, directory: str) -> dict[str, Any]:
-        """Copy a consistent image of the running server's data into an empty directory; the report."""
+    def backup(self, directory: str, *, done: Callable[[Upkeep], None]) -> None:
+        """Copy a consistent image of the running server's data into an empty directory of this machine."""
         ...

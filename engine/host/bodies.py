@@ -1,0 +1,287 @@
+"""From what the hub drafted to the record's body, and from a body to the client's answer.
+
+The answer is always made of the body, so one that is repeated from the log equals the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from engine.host import answers
+from engine.hub import messages as hub
+from engine.logic.jobs import CallOutcome
+from engine.record import kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """What an attempt's job hands to its draft: everything of the record that the hub does not number."""
+
+    source: str
+    commonjs: str | None
+    rewritten: str
+    changes: kinds.Changes
+    definitions: list[kinds.Definition]
+    logs: list[str]
+    fuel: int
+    heap: kinds.HeapRef | None = None
+    prelude_version: int = 0
+    kind: str = ""
+    reason: str = ""
+    check: str | None = None
+
+
+def body_of(draft: hub.Draft) -> kinds.Body:
+    """The body of a drafted record."""
+    return _MAKERS[draft.kind](draft)
+
+
+def _revision(draft: hub.Draft) -> kinds.Body:
+    attempt: Attempted = draft.detail
+    operation = draft.operation
+    assert draft.number is not None and attempt.heap is not None, "an accepted attempt has a number and a heap"
+    rollback = operation if isinstance(operation, hub.Rollback) else None
+    return kinds.Revision(
+        n=draft.number,
+        parent=draft.revision,
+        cause=_cause(operation),
+        summary=_summary(operation),
+        source=attempt.source,
+        commonjs=attempt.commonjs,
+        rewritten=attempt.rewritten,
+        heap=attempt.heap,
+        prelude_version=attempt.prelude_version,
+        changes=attempt.changes,
+        definitions=attempt.definitions,
+        logs=attempt.logs,
+        fuel=attempt.fuel,
+        target=rollback.revision if rollback else None,
+        forced=rollback.force if rollback else False,
+        request=_request(draft),
+    )
+
+
+def _unchanged(draft: hub.Draft) -> kinds.Body:
+    attempt: Attempted = draft.detail
+    return kinds.Unchanged(
+        revision=draft.revision,
+        source=attempt.source,
+        commonjs=attempt.commonjs,
+        summary=_summary(draft.operation),
+        logs=attempt.logs,
+        fuel=attempt.fuel,
+        request=_request(draft),
+    )
+
+
+def _rejection(draft: hub.Draft) -> kinds.Body:
+    attempt: Attempted = draft.detail
+    assert draft.number is not None, "a rejection is numbered"
+    return kinds.Rejection(
+        n=draft.number,
+        base=draft.revision,
+        cause=_cause(draft.operation),
+        source=attempt.source,
+        commonjs=attempt.commonjs,
+        summary=_summary(draft.operation),
+        kind=attempt.kind,
+        reason=attempt.reason,
+        check=attempt.check,
+        logs=attempt.logs,
+        fuel=attempt.fuel,
+        request=_request(draft),
+    )
+
+
+def _call(draft: hub.Draft) -> kinds.Body:
+    outcome: CallOutcome = draft.detail
+    operation = draft.operation
+    assert isinstance(operation, hub.Call)
+    failure = _failure(outcome, draft)
+    return kinds.Call(
+        function=operation.function,
+        args=operation.args,
+        revision=draft.revision,
+        snapshot=draft.snapshot,
+        flick=draft.flick,
+        seed=draft.seed,
+        value=outcome.value if failure is None else None,
+        failure=failure,
+        writes=_writes(draft.writes),
+        logs=outcome.logs,
+        fuel=outcome.fuel,
+        reruns=draft.reruns,
+        incident=draft.number,
+        request=_request(draft),
+    )
+
+
+def _preview(draft: hub.Draft) -> kinds.Body:
+    outcome: CallOutcome = draft.detail
+    operation = draft.operation
+    assert isinstance(operation, hub.Execute)
+    return kinds.Preview(
+        expression=operation.expression,
+        revision=draft.revision,
+        snapshot=draft.snapshot,
+        flick=draft.flick,
+        seed=draft.seed,
+        value=outcome.value,
+        failure=_failure(outcome, draft),
+        undone=[kinds.Write(key, value) for key, value in outcome.writes],
+        logs=outcome.logs,
+        fuel=outcome.fuel,
+        request=_request(draft),
+    )
+
+
+def _interrupted(draft: hub.Draft) -> kinds.Body:
+    """`detail` is the body itself but for its number: recovery made it of the in-flight entry."""
+    assert draft.number is not None
+    body: kinds.Interrupted = draft.detail
+    return msgspec.structs.replace(body, incident=draft.number)
+
+
+def _data_edit(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.EditData)
+    return kinds.DataEdit(
+        write=kinds.Write(operation.key, operation.value), reason=operation.reason, request=_request(draft)
+    )
+
+
+def _describe(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.Describe)
+    return kinds.Describe(
+        name=operation.name, archived=operation.archived, frozen=operation.frozen, request=_request(draft)
+    )
+
+
+def _purge(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.Purge)
+    return kinds.Purge(reason=operation.reason, request=_request(draft))
+
+
+def _checkpoint(draft: hub.Draft) -> kinds.Body:
+    return draft.detail
+
+
+_MAKERS = {
+    "revision": _revision,
+    "unchanged": _unchanged,
+    "rejection": _rejection,
+    "call": _call,
+    "preview": _preview,
+    "interrupted": _interrupted,
+    "data-edit": _data_edit,
+    "describe": _describe,
+    "purge": _purge,
+    "checkpoint": _checkpoint,
+}
+
+
+def _cause(operation: hub.Operation) -> str:
+    return {hub.Develop: "develop", hub.Rollback: "rollback", hub.Upgrade: "upgrade"}[type(operation)]
+
+
+def _summary(operation: hub.Operation) -> str:
+    if isinstance(operation, hub.Rollback):
+        return operation.reason
+    return operation.summary if isinstance(operation, hub.Develop) else "prelude upgraded"
+
+
+def _request(draft: hub.Draft) -> kinds.Request | None:
+    return kinds.Request(draft.request.id, draft.request.hash) if draft.request else None
+
+
+def _writes(writes: tuple[hub.Write, ...]) -> list[kinds.Write]:
+    return [kinds.Write(write.key, write.value) for write in writes]
+
+
+def _failure(outcome: CallOutcome, draft: hub.Draft) -> kinds.Failure | None:
+    if draft.failure == "conflict":
+        return kinds.Failure(
+            "conflict",
+            f"conflict: what this call read was changed by others each of the {draft.reruns + 1} times it ran",
+            "call it again, or let fewer callers write the same keys",
+        )
+    if outcome.missing:
+        return kinds.Failure("missing", outcome.failure.error if outcome.failure else "not defined")
+    if outcome.failure is None:
+        return None
+    return kinds.Failure(outcome.failure.kind, outcome.failure.error, outcome.failure.hint)
+
+
+# ---- answers --------------------------------------------------------------------------------------------------------
+
+
+def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAnswer:
+    """What the client of the operation that made this record is told."""
+    match body:
+        case kinds.Call():
+            return _answer_call(body)
+        case kinds.Preview():
+            return _answer_preview(body)
+        case kinds.Revision():
+            return answers.Accepted(revision=body.n, changes=body.changes, logs=body.logs)
+        case kinds.Unchanged():
+            return answers.Unchanged(revision=body.revision)
+        case kinds.Rejection():
+            return answers.Rejected(
+                rejection=body.n, kind=body.kind, reason=body.reason, logs=body.logs, check=body.check
+            )
+        case kinds.Interrupted():
+            return answers.CallFailed(
+                ok=False,
+                failure="interrupted",
+                error=f"interrupted: the server ended while this {body.operation} ran; nothing of it counts",
+                logs=[],
+                hint="ask again under another request id",
+                incident=body.incident,
+            )
+        case kinds.Genesis():
+            return answers.Created(id=world, name=body.name, revision=0)
+        case _:
+            return answers.Done(ok=True, seq=seq)
+
+
+def _answer_call(body: kinds.Call) -> answers.OperationAnswer:
+    if body.failure is None:
+        assert body.value is not None, "a call that did not fail has a value"
+        return answers.CallOk(
+            ok=True, value=msgspec.Raw(body.value), revision=body.revision, logs=body.logs
+        )
+    if body.failure.kind == "missing":
+        return answers.Missing(ok=False, error=body.failure.error, hint=body.failure.hint)
+    return answers.CallFailed(
+        ok=False,
+        failure=body.failure.kind,
+        error=body.failure.error,
+        hint=body.failure.hint,
+        incident=body.incident,
+        logs=body.logs,
+    )
+
+
+def _answer_preview(body: kinds.Preview) -> answers.OperationAnswer:
+    rolled_back = answers.RolledBack(
+        set=[write.key for write in body.undone if write.value is not None],
+        deleted=[write.key for write in body.undone if write.value is None],
+    )
+    if body.failure is None:
+        assert body.value is not None, "a preview that did not fail has a value"
+        return answers.PreviewOk(
+            ok=True, value=msgspec.Raw(body.value), rolled_back=rolled_back, logs=body.logs
+        )
+    return answers.PreviewFailed(
+        ok=False,
+        failure=body.failure.kind,
+        error=body.failure.error,
+        hint=body.failure.hint,
+        rolled_back=rolled_back,
+        logs=body.logs,
+    )

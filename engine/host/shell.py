@@ -1,0 +1,172 @@
+"""What differs between a live and a simulated host: time, and where work runs.
+
+A lane does one kind of work in order of submission: `vm` (as many at once as there are threads), `log` (one: at most
+one batch is unsynced, Invariant 3) and `upkeep` (one). `done` is called on the host's own thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sortedcontainers import SortedList
+
+from engine import limits
+from engine.clock.clock import Clock, SimClock
+
+LANES = ("vm", "log", "upkeep")
+
+
+class Failed:
+    """A job raised: `error` is what, for `done` to judge."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Shell(Protocol):
+    clock: Clock
+
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Run `job` on a lane; then `done(its result, or Failed)` on the host's thread."""
+        ...
+
+    def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
+        """Call `fire` at that time or soon after; the answer cancels it."""
+        ...
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        """Call `callback` on the host's thread after what runs now."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class LiveShell:
+    """Threads and an asyncio loop. VM threads have the stack that deep recursion in a world needs."""
+
+    def __init__(self, clock: Clock, loop: asyncio.AbstractEventLoop, *, vm_threads: int) -> None:
+        self.clock = clock
+        self._loop = loop
+        self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
+        self._threads: list[threading.Thread] = []
+        stack_before = threading.stack_size(limits.STACK_BYTES_THREAD)
+        try:
+            for lane, count in (("vm", vm_threads), ("log", 1), ("upkeep", 1)):
+                for n in range(count):
+                    thread = threading.Thread(
+                        target=self._serve_lane, args=(self._lanes[lane],), name=f"pw-{lane}-{n}", daemon=True
+                    )
+                    thread.start()
+                    self._threads.append(thread)
+        finally:
+            threading.stack_size(stack_before)
+
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        self._lanes[lane].put((job, done))
+
+    def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
+        delay_flicks = max(0, monotonic_flicks - self.clock.monotonic_flicks())
+        return self._loop.call_later(delay_flicks / limits.FLICKS_PER_SECOND, fire).cancel
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon(callback)
+
+    def close(self) -> None:
+        for lane, work in self._lanes.items():
+            for thread in self._threads:
+                if thread.name.startswith(f"pw-{lane}-"):
+                    work.put(None)
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def _serve_lane(self, work: queue.SimpleQueue) -> None:
+        while (item := work.get()) is not None:
+            job, done = item
+            try:
+                result = job()
+            except BaseException as error:  # the lane must outlive any job
+                traceback.clear_frames(error.__traceback__)
+                result = Failed(error)
+            try:
+                self._loop.call_soon_threadsafe(done, result)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                return
+
+
+class SimShell:
+    """One thread that owns time: work takes simulated time and ends in an order that the seed decides.
+
+    `latency_flicks(lane)` says how long a job takes. A job runs when it ends, so what it reads and writes is what
+    stands at that moment. Power that is lost in a job (a BaseException) ends the whole process, as it should.
+    """
+
+    def __init__(self, clock: SimClock, latency_flicks: Callable[[str], int]) -> None:
+        self.clock = clock
+        self._latency_flicks = latency_flicks
+        self._events: SortedList = SortedList(key=lambda event: event[:2])
+        self._seq = 0
+        self._free_at: dict[str, int] = {"log": 0, "upkeep": 0}
+        self.closed = False
+
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        start = max(self.clock.monotonic_flicks(), self._free_at.get(lane, 0))
+        end = start + self._latency_flicks(lane)
+        if lane in self._free_at:
+            self._free_at[lane] = end
+        self._push(end, lambda: done(_outcome_of(job)))
+
+    def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
+        event = self._push(max(monotonic_flicks, self.clock.monotonic_flicks()), fire)
+
+        def cancel() -> None:
+            self._events.discard(event)
+
+        return cancel
+
+    def soon(self, callback: Callable[[], None]) -> None:
+        self._push(self.clock.monotonic_flicks(), callback)
+
+    def close(self) -> None:
+        self.closed = True
+        self._events.clear()
+
+    def step(self) -> bool:
+        """Jump to the next event and let it happen; False where there is none."""
+        if not self._events:
+            return False
+        at_flicks, _, fire = self._events.pop(0)
+        self.clock.advance_to(max(at_flicks, self.clock.monotonic_flicks()))
+        fire()
+        return True
+
+    def run_until(self, finished: Callable[[], bool]) -> None:
+        """Let events happen until `finished`; raises if nothing is left that could finish it."""
+        while not finished():
+            if not self.step():
+                raise RuntimeError("the simulated host is idle and what was awaited has not happened")
+
+    def run_for(self, duration_flicks: int) -> None:
+        end = self.clock.monotonic_flicks() + duration_flicks
+        while self._events and self._events[0][0] <= end:
+            self.step()
+        self.clock.advance_to(max(end, self.clock.monotonic_flicks()))
+
+    def _push(self, at_flicks: int, fire: Callable[[], None]) -> tuple:
+        self._seq += 1
+        event = (at_flicks, self._seq, fire)
+        self._events.add(event)
+        return event
+
+
+def _outcome_of(job: Callable[[], Any]) -> Any:
+    try:
+        return job()
+    except Exception as error:
+        return Failed(error)

@@ -1,0 +1,147 @@
+"""The one writer of the log: gathers records of all worlds into batches, one batch in flight (Invariant 3).
+
+A record is encoded when it is queued, since its world's chain is fixed by then. Urgent records start a batch as soon
+as none is in flight; the others ride along, or start one after a short delay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine import limits
+from engine.host.shell import Failed, Shell
+from engine.io.log import Cursor, Log, LogEntry, LogHead
+from engine.record import Body, encode, genesis_previous
+
+
+class Written(NamedTuple):
+    """One record that became durable."""
+
+    cursor: Cursor
+    entry: LogEntry
+
+
+class Chain:
+    """The end of a world's chain: what is queued and what is durable."""
+
+    __slots__ = ("durable_hash", "durable_seq", "hash", "seq")
+
+    def __init__(self, seq: int, last_hash: str) -> None:
+        self.seq = self.durable_seq = seq
+        self.hash = self.durable_hash = last_hash
+
+    @classmethod
+    def empty(cls) -> Chain:
+        return cls(-1, genesis_previous())
+
+    def fall_back(self) -> None:
+        self.seq, self.hash = self.durable_seq, self.durable_hash
+
+
+class Writer:
+    """`on_durable(head, written)` and `on_failed(worlds, reason)` are called on the host's thread."""
+
+    def __init__(
+        self,
+        log: Log,
+        shell: Shell,
+        *,
+        on_durable: Callable[[LogHead, list[Written]], None],
+        on_failed: Callable[[dict[str, int], BaseException], None],
+    ) -> None:
+        self._log = log
+        self._shell = shell
+        self._on_durable = on_durable
+        self._on_failed = on_failed
+        self._chains: dict[str, Chain] = {}
+        self._queue: deque[tuple[LogEntry, str]] = deque()
+        self._in_flight: list[tuple[LogEntry, str]] = []
+        self._urgent = False
+        self._cancel_delay: Callable[[], None] | None = None
+
+    def last_seq(self, world: str) -> int:
+        """The last queued sequence of a world; -1 before its genesis."""
+        return self._chain(world).seq
+
+    def put(self, body: Body, *, world: str, seq: int, actor: str, flick: int, urgent: bool) -> LogEntry:
+        """Queue a record that follows its world's last one (Invariant 6)."""
+        chain = self._chain(world)
+        assert seq == chain.seq + 1, f"Invariant 6: {world} continues at {chain.seq + 1}, not {seq}"
+        entry, entry_hash = encode(
+            body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash
+        )
+        chain.seq, chain.hash = seq, entry_hash
+        self._queue.append((entry, entry_hash))
+        self._urgent = self._urgent or urgent
+        self._start_when_due()
+        return entry
+
+    def idle(self) -> bool:
+        return not self._queue and not self._in_flight
+
+    def flush(self) -> None:
+        """Let what is queued go out with the next batch."""
+        if self._queue:
+            self._urgent = True
+            self._start_when_due()
+
+    def _chain(self, world: str) -> Chain:
+        chain = self._chains.get(world)
+        if chain is None:
+            last = self._log.last(world)
+            chain = self._chains[world] = Chain(*last) if last else Chain.empty()
+        return chain
+
+    def _start_when_due(self) -> None:
+        if self._in_flight or not self._queue:
+            return
+        if self._urgent or len(self._queue) >= limits.LOG_BATCH_RECORDS_MAX:
+            self._start()
+        elif self._cancel_delay is None:
+            due = self._shell.clock.monotonic_flicks() + limits.LOG_READ_RECORDS_DELAY_FLICKS
+            self._cancel_delay = self._shell.at(due, self._delay_over)
+
+    def _delay_over(self) -> None:
+        self._cancel_delay = None
+        self.flush()
+
+    def _start(self) -> None:
+        assert not self._in_flight, "Invariant 3: at most one log batch is unsynced"
+        if self._cancel_delay is not None:
+            self._cancel_delay()
+            self._cancel_delay = None
+        size_bytes = 0
+        while self._queue and len(self._in_flight) < limits.LOG_BATCH_RECORDS_MAX:
+            entry = self._queue[0][0]
+            size_bytes += len(entry.header) + len(entry.body or b"")
+            if self._in_flight and size_bytes > limits.LOG_BATCH_BYTES_MAX:
+                break
+            self._in_flight.append(self._queue.popleft())
+        self._urgent = self._urgent and bool(self._queue)
+        entries = [entry for entry, _ in self._in_flight]
+        self._shell.work("log", lambda: (self._log.append(entries), self._log.head()), self._appended)
+
+    def _appended(self, result: tuple[list[Cursor], LogHead] | Failed) -> None:
+        batch, self._in_flight = self._in_flight, []
+        if isinstance(result, Failed):
+            self._fall_back(batch, result.error)
+            return
+        cursors, head = result
+        for entry, entry_hash in batch:
+            chain = self._chains[entry.world]
+            chain.durable_seq, chain.durable_hash = entry.seq, entry_hash
+        self._on_durable(head, [Written(c, e) for c, (e, _) in zip(cursors, batch, strict=True)])
+        self._start_when_due()
+
+    def _fall_back(self, batch: list[tuple[LogEntry, str]], error: BaseException) -> None:
+        """Nothing of this batch counts, nor what was queued behind it on the same chains."""
+        worlds: dict[str, int] = {}
+        for entry, _ in [*batch, *self._queue]:
+            chain = self._chains[entry.world]
+            chain.fall_back()
+            worlds[entry.world] = chain.durable_seq
+        self._queue.clear()
+        self._urgent = False
+        self._on_failed(worlds, error)
