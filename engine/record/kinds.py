@@ -1,7 +1,9 @@
 """What a record can say: its header, and one body a kind. These are formats: a field is never reused or reordered.
 
 Bodies are msgpack maps in the order of their fields, so equal values give equal bytes. A kind that this version does
-not know is refused by name. `heap` fields name a heap by its root and the blob that holds it (see `heaps`).
+not know is refused by name. Fields that hold their default are left out, so a field that is added later, at the end
+and with a default, leaves the bytes of old records as they were. `heap` fields name a heap by its root and the blob
+that holds it (see `heaps`).
 """
 
 from __future__ import annotations
@@ -11,21 +13,25 @@ from typing import Union
 import msgspec
 
 
-class HeapRef(msgspec.Struct, frozen=True):
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What all bodies and their parts have in common."""
+
+
+class HeapRef(_Part, frozen=True):
     """A heap: BLAKE3 of its image and the blob it is stored as, 64 hex digits each."""
 
     root: str
     blob: str
 
 
-class Request(msgspec.Struct, frozen=True):
+class Request(_Part, frozen=True):
     """A client's request id and the BLAKE3 of what was asked under it (Invariant 10)."""
 
     id: str
     hash: str
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+class Failure(_Part, frozen=True):
     """Why a call or preview failed: a kind of SPEC section 4, the error's text, perhaps a hint."""
 
     kind: str
@@ -33,7 +39,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     hint: str | None = None
 
 
-class Definition(msgspec.Struct, frozen=True):
+class Definition(_Part, frozen=True):
     """One entry of a world's catalogue, as it was at the revision that made it."""
 
     name: str
@@ -44,21 +50,21 @@ class Definition(msgspec.Struct, frozen=True):
     source: str
 
 
-class Changes(msgspec.Struct, frozen=True, omit_defaults=True):
+class Changes(_Part, frozen=True):
     added: list[str] = []
     changed: list[str] = []
     removed: list[str] = []
     globals: list[str] = []
 
 
-class Write(msgspec.Struct, frozen=True, array_like=True):
+class Write(_Part, frozen=True, array_like=True):
     """One key's new value as JSON text, or None where the key was deleted."""
 
     key: str
     value: bytes | None
 
 
-class Genesis(msgspec.Struct, frozen=True, tag="genesis"):
+class Genesis(_Part, frozen=True, tag="genesis"):
     name: str
     engine: str
     engine_blob: str
@@ -67,7 +73,7 @@ class Genesis(msgspec.Struct, frozen=True, tag="genesis"):
     request: Request | None = None
 
 
-class Revision(msgspec.Struct, frozen=True, tag="revision"):
+class Revision(_Part, frozen=True, tag="revision"):
     """A new head. `definitions` are those added or changed; the others are as in the parent.
 
     `cause` is develop, rollback or upgrade; for a rollback `target` is the revision whose heap returned and
@@ -92,7 +98,7 @@ class Revision(msgspec.Struct, frozen=True, tag="revision"):
     request: Request | None = None
 
 
-class Unchanged(msgspec.Struct, frozen=True, tag="unchanged"):
+class Unchanged(_Part, frozen=True, tag="unchanged"):
     revision: int
     source: str
     commonjs: str | None
@@ -102,7 +108,7 @@ class Unchanged(msgspec.Struct, frozen=True, tag="unchanged"):
     request: Request | None = None
 
 
-class Rejection(msgspec.Struct, frozen=True, tag="rejection"):
+class Rejection(_Part, frozen=True, tag="rejection"):
     n: int
     base: int
     cause: str
@@ -117,7 +123,7 @@ class Rejection(msgspec.Struct, frozen=True, tag="rejection"):
     request: Request | None = None
 
 
-class Call(msgspec.Struct, frozen=True, tag="call"):
+class Call(_Part, frozen=True, tag="call"):
     """One call and its outcome: `value` is the JSON text as the guest made it, or None where it failed.
 
     `snapshot` is the sequence whose data it read, `incident` its number where it failed.
@@ -139,7 +145,7 @@ class Call(msgspec.Struct, frozen=True, tag="call"):
     request: Request | None = None
 
 
-class Preview(msgspec.Struct, frozen=True, tag="preview"):
+class Preview(_Part, frozen=True, tag="preview"):
     """An `execute`: nothing of it lasts; `undone` is what it would have written."""
 
     expression: str
@@ -152,12 +158,14 @@ class Preview(msgspec.Struct, frozen=True, tag="preview"):
     undone: list[Write]
     logs: list[str]
     fuel: int
+    request: Request | None = None
 
 
-class Interrupted(msgspec.Struct, frozen=True, tag="interrupted"):
+class Interrupted(_Part, frozen=True, tag="interrupted"):
     """An operation that was in flight when the process ended; an incident of that kind.
 
-    `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined.
+    `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined. `snapshot` and
+    `seed` are those that it was admitted with.
     """
 
     incident: int
@@ -170,9 +178,11 @@ class Interrupted(msgspec.Struct, frozen=True, tag="interrupted"):
     deaths: int
     quarantined: bool
     request: Request | None = None
+    snapshot: int = 0
+    seed: int = 0
 
 
-class DataEdit(msgspec.Struct, frozen=True, tag="data-edit"):
+class DataEdit(_Part, frozen=True, tag="data-edit"):
     """The operator's own change of one key."""
 
     write: Write
@@ -180,7 +190,7 @@ class DataEdit(msgspec.Struct, frozen=True, tag="data-edit"):
     request: Request | None = None
 
 
-class Describe(msgspec.Struct, frozen=True, tag="describe"):
+class Describe(_Part, frozen=True, tag="describe"):
     """A change of the world's own description; None leaves a field as it was."""
 
     name: str | None = None
@@ -189,14 +199,14 @@ class Describe(msgspec.Struct, frozen=True, tag="describe"):
     request: Request | None = None
 
 
-class Purge(msgspec.Struct, frozen=True, tag="purge"):
+class Purge(_Part, frozen=True, tag="purge"):
     """The tombstone of a world: all bodies before this record may be erased, and nothing follows it."""
 
     reason: str
     request: Request | None = None
 
 
-class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint"):
+class Checkpoint(_Part, frozen=True, tag="checkpoint"):
     """The state at this sequence: the head's heap, and all data as one blob with its LtHash digest."""
 
     revision: int
@@ -221,7 +231,7 @@ Body = Union[
 ]
 
 
-class Header(msgspec.Struct, frozen=True, array_like=True):
+class Header(_Part, frozen=True, array_like=True):
     """The chained part of a record. `body_hash` and `previous` are BLAKE3 hex; the first `previous` is 64 zeros."""
 
     format: int
