@@ -13,6 +13,9 @@ FLICKS_PER_SECOND = 705_600_000
 PAGE_BYTES = 4096
 WASM_PAGE_BYTES = 65536
 HEAP_BYTES_MAX = 64 * MIB
+LINEAR_MEMORY_BYTES_MAX = 96 * MIB
+HEAP_DELTA_PAGES_MAX = 96
+VMS_IDLE_MAX = 16
 FUEL_PER_SECOND_ABOUT = 6_000_000_000
 CALL_FUEL_MAX = 2 * FUEL_PER_SECOND_ABOUT
 DEVELOP_FUEL_MAX = 2 * FUEL_PER_SECOND_ABOUT
@@ -41,6 +44,9 @@ CALL_START_FLICKS_MAX = 1 * FLICKS_PER_SECOND
 CALL_RERUNS_MAX = 5
 REQUEST_ID_KEPT_FLICKS = 24 * 3600 * FLICKS_PER_SECOND
 DEVELOPS_QUEUED_MAX = 100
+ALONE_FROM_RERUN = 2
+BUSY_RETRY_AFTER_S = 1
+DRAINING_RETRY_AFTER_S = 5
 
 # Storage
 SECTOR_BYTES = 4096
@@ -60,10 +66,12 @@ PAGE_ROWS_MAX = 1000
 
 assert STACK_BYTES_WASM < STACK_BYTES_ASYNC <= STACK_BYTES_THREAD, "wasm stacks nest in thread stacks"
 assert HEAP_BYTES_MAX % WASM_PAGE_BYTES == 0, "a heap is whole wasm pages"
+assert HEAP_BYTES_MAX < LINEAR_MEMORY_BYTES_MAX, "the engine refuses an allocation before its memory ends"
 assert WASM_PAGE_BYTES % PAGE_BYTES == 0, "a wasm page is whole snapshot pages"
 assert DATA_VALUE_BYTES_MAX <= RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a stored value fits in a result"
 assert ARGUMENTS_BYTES_MAX <= BODY_BYTES_MAX and SOURCE_BYTES_MAX <= BODY_BYTES_MAX, "a body holds them"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
 assert CALLS_RUNNING_MAX <= CALLS_QUEUED_MAX, "the queue is longer than the floor"
+assert 1 <= ALONE_FROM_RERUN <= CALL_RERUNS_MAX, "a call on a hot key runs alone before it gives up"
 assert DISK_RESERVE_BYTES < DISK_WARN_BYTES_FREE, "the warning comes before read-only"

@@ -1,0 +1,82 @@
+"""The engine: quickjs.wasm compiled by wasmtime, and the flags that make it the same everywhere.
+
+Nothing here touches a disk: the host brings the wasm file and, if it likes, a cache for the compiled module.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Protocol
+
+import wasmtime
+from blake3 import blake3
+from wasmtime import _bindings as w
+
+from engine import limits
+from engine.logic.vm import HOST_ABI_VERSION
+
+FLAGS = "fuel nan-canonical relaxed-simd-deterministic no-threads"
+_CACHE_DIGEST_BYTES = 32
+
+
+class ModuleCache(Protocol):
+    """Where compiled modules are kept between runs; checked before use, and losing it costs a second."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def put(self, key: str, content: bytes) -> None: ...
+
+
+class Engine:
+    """A compiled engine. `identity` names all that a heap's bytes depend on; heads say which they need."""
+
+    def __init__(self, wasm: bytes, *, cache: ModuleCache | None, target: str | None) -> None:
+        """See `load_engine`."""
+        self.wasm = wasm
+        self.wasm_hash = blake3(wasm).hexdigest()
+        wasmtime_version = metadata.version("wasmtime")
+        self.identity = (
+            f"quickjs.wasm {self.wasm_hash} / wasmtime {wasmtime_version} / {FLAGS} / abi {HOST_ABI_VERSION}"
+        )
+        self.engine = wasmtime.Engine(_config(target))
+        self.module = _compiled(self.engine, wasm, f"{self.identity} / {target or 'native'}", cache)
+
+
+def load_engine(wasm: bytes, cache: ModuleCache | None = None, *, target: str | None = None) -> Engine:
+    """Compile `wasm` (the bytes of quickjs.wasm), or take it compiled from the cache: 1 s, or 5 ms.
+
+    `target` names another code generator; "pulley64" is the portable interpreter: same bytes and fuel, 33
+    times slower.
+    """
+    return Engine(wasm, cache=cache, target=target)
+
+
+def _config(target: str | None) -> wasmtime.Config:
+    config = wasmtime.Config()
+    if target is not None:
+        config.target = target
+    config.consume_fuel = True
+    config.cranelift_nan_canonicalization = True
+    config.wasm_relaxed_simd_deterministic = True
+    config.wasm_threads = False
+    config.memory_init_cow = False  # the C path gives its own memories, which this mode does not allow
+    # The async stack must be at least the wasm stack or the process aborts; wasmtime-py has only the latter.
+    w.wasmtime_config_async_stack_size_set(config.ptr(), limits.STACK_BYTES_ASYNC)
+    config.max_wasm_stack = limits.STACK_BYTES_WASM
+    return config
+
+
+def _compiled(engine: wasmtime.Engine, wasm: bytes, name: str, cache: ModuleCache | None) -> wasmtime.Module:
+    """The module, from the cache if what it holds is whole and fits this machine, else compiled and kept."""
+    key = blake3(name.encode()).hexdigest()
+    kept = cache.get(key) if cache is not None else None
+    if kept is not None and blake3(kept[_CACHE_DIGEST_BYTES:]).digest() == kept[:_CACHE_DIGEST_BYTES]:
+        try:
+            return wasmtime.Module.deserialize(engine, kept[_CACHE_DIGEST_BYTES:])
+        except wasmtime.WasmtimeError:
+            pass  # compiled on a machine with other instructions
+    module = wasmtime.Module(engine, wasm)
+    if cache is not None:
+        content = bytes(module.serialize())
+        cache.put(key, blake3(content).digest() + content)
+    return module

@@ -1,0 +1,173 @@
+"""Heap images: the immutable states of a world's heap, as a shared base and the pages that differ from it.
+
+An image *is* its `size_bytes` of linear memory and its `HeapMeta`; how it is kept is not part of it. Many
+heads share one base (the heap after the prelude, or a large ancestor) and hold only their own pages of 4
+KiB. Beyond the base's size every byte is zero unless a page says otherwise.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+
+import msgspec
+from blake3 import blake3
+
+from engine import limits
+from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
+
+ROOT_FORMAT = b"heap image 1\0"
+ZERO_PAGE = bytes(PAGE_BYTES)
+_META_LAYOUT = struct.Struct("<6I")
+
+
+class HeapMeta(msgspec.Struct, frozen=True, order=True):
+    """What a VM must know of a heap besides its bytes: addresses inside the linear memory, found at boot.
+
+    `entry_ptr`, `raise_ptr`, `undefined_ptr` are value handles; `scratch_ptr` is 16 bytes of the VM's own;
+    `random_ptr` is the 8-byte state of `Math.random`. `stack_ptr` is `__stack_pointer` between two jobs.
+    """
+
+    stack_ptr: int
+    entry_ptr: int
+    raise_ptr: int
+    undefined_ptr: int
+    scratch_ptr: int
+    random_ptr: int
+
+    def to_bytes(self) -> bytes:
+        """24 bytes, little-endian, the fields in their order."""
+        return _META_LAYOUT.pack(*msgspec.structs.astuple(self))
+
+    @classmethod
+    def from_bytes(cls, packed: bytes) -> HeapMeta:
+        """Invert `to_bytes`. Raises ValueError when the length is another."""
+        if len(packed) != _META_LAYOUT.size:
+            raise ValueError(f"heap meta: {len(packed)} bytes, expected {_META_LAYOUT.size}")
+        return cls(*_META_LAYOUT.unpack(packed))
+
+
+class Base:
+    """Immutable memory that images share; `native` is where the C path keeps its mapping of these bytes."""
+
+    __slots__ = ("content", "native", "size_bytes")
+
+    def __init__(self, content: bytes | memoryview) -> None:
+        assert len(content) % WASM_PAGE_BYTES == 0, "a heap is whole wasm pages"
+        self.content = content
+        self.size_bytes = len(content)
+        self.native: object | None = None
+
+    def page(self, number: int) -> bytes:
+        """The page's 4096 bytes; zeros past the end."""
+        at = number * PAGE_BYTES
+        return bytes(self.content[at : at + PAGE_BYTES]) if at < self.size_bytes else ZERO_PAGE
+
+
+class HeapImage:
+    """One immutable heap. Make it with `from_bytes` or `from_parent`; equal content has the equal `root`."""
+
+    __slots__ = ("_root", "base", "meta", "page_numbers", "pages", "size_bytes")
+
+    def __init__(
+        self,
+        base: Base,
+        meta: HeapMeta,
+        size_bytes: int,
+        *,
+        page_numbers: tuple[int, ...] = (),
+        pages: bytes = b"",
+    ) -> None:
+        """`page_numbers` ascend; `pages` holds their content, 4096 bytes each, in that order."""
+        assert size_bytes % WASM_PAGE_BYTES == 0 and size_bytes >= base.size_bytes, "heaps only grow"
+        assert len(pages) == len(page_numbers) * PAGE_BYTES, "a page number for each page"
+        self.base = base
+        self.meta = meta
+        self.size_bytes = size_bytes
+        self.page_numbers = page_numbers
+        self.pages = pages
+        self._root: str | None = None
+
+    @classmethod
+    def from_bytes(cls, memory: bytes, meta: HeapMeta) -> HeapImage:
+        """An image on a base of its own. `memory` is the whole linear memory."""
+        return cls(Base(memory), meta, len(memory))
+
+    @classmethod
+    def from_parent(
+        cls, parent: HeapImage, changed_pages: Mapping[int, bytes], size_bytes: int, meta: HeapMeta
+    ) -> HeapImage:
+        """`parent` with `changed_pages` (number: 4096 bytes) replaced, grown with zeros to `size_bytes`."""
+        merged = {**parent.page_map(), **changed_pages}
+        assert all(0 <= n < size_bytes // PAGE_BYTES for n in merged), "pages lie inside the heap"
+        base = parent.base
+        own = [(n, merged[n]) for n in sorted(merged) if merged[n] != base.page(n)]
+        image = cls(
+            base,
+            meta,
+            size_bytes,
+            page_numbers=tuple(n for n, _ in own),
+            pages=b"".join(page for _, page in own),
+        )
+        return image if len(own) <= limits.HEAP_DELTA_PAGES_MAX else cls.from_bytes(image.to_bytes(), meta)
+
+    @property
+    def root(self) -> str:
+        """The identity: BLAKE3, 64 hex digits, of meta, size and memory."""
+        if self._root is None:
+            head = ROOT_FORMAT + self.meta.to_bytes() + struct.pack("<Q", self.size_bytes)
+            self._root = blake3(head).update(self.to_bytes()).hexdigest()
+        return self._root
+
+    def to_bytes(self) -> bytes:
+        """The whole linear memory, `size_bytes` long."""
+        if not self.page_numbers and self.size_bytes == self.base.size_bytes:
+            return bytes(self.base.content)
+        memory = bytearray(self.size_bytes)
+        memory[: self.base.size_bytes] = self.base.content
+        for index, number in enumerate(self.page_numbers):
+            memory[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] = self._own_page(index)
+        return bytes(memory)
+
+    def page(self, number: int) -> bytes:
+        """The 4096 bytes of one page; zeros past the end of the heap."""
+        if number in self.page_numbers:
+            return self._own_page(self.page_numbers.index(number))
+        return self.base.page(number)
+
+    def page_map(self) -> dict[int, bytes]:
+        """The pages that differ from the base, by number."""
+        return {number: self._own_page(index) for index, number in enumerate(self.page_numbers)}
+
+    def pages_differing(self, parent: HeapImage) -> list[int]:
+        """Ascending numbers of the pages whose bytes are not those of `parent` (absent ones are zero)."""
+        if self.base is not parent.base:
+            return differing_pages(self.to_bytes(), parent.to_bytes())
+        ours, theirs = self.page_map(), parent.page_map()
+        base = self.base
+        return [
+            n
+            for n in sorted({**ours, **theirs})
+            if n * PAGE_BYTES < self.size_bytes
+            and (ours.get(n) or base.page(n)) != (theirs.get(n) or base.page(n))
+        ]
+
+    def _own_page(self, index: int) -> bytes:
+        return self.pages[index * PAGE_BYTES : (index + 1) * PAGE_BYTES]
+
+
+def differing_pages(memory: bytes, before: bytes | memoryview) -> list[int]:
+    """Ascending numbers of the pages of `memory` that differ from `before`, zeros past its end."""
+    numbers: list[int] = []
+    for start in range(0, len(memory), WASM_PAGE_BYTES):
+        ours = memory[start : start + WASM_PAGE_BYTES]
+        theirs = bytes(before[start : start + WASM_PAGE_BYTES]) or bytes(WASM_PAGE_BYTES)
+        if ours == theirs:
+            continue
+        first = start // PAGE_BYTES
+        numbers.extend(
+            first + at // PAGE_BYTES
+            for at in range(0, WASM_PAGE_BYTES, PAGE_BYTES)
+            if ours[at : at + PAGE_BYTES] != theirs[at : at + PAGE_BYTES]
+        )
+    return numbers

@@ -1,0 +1,467 @@
+"""The pure-Python path: one instance of the engine driven through wasmtime's C API by ctypes.
+
+It makes exactly the export calls of native/pw_vm.c, in the same order with the same arguments. It binds the
+C API itself because wasmtime-py's wrappers keep the last exception of a callback in a global, which threads
+would mix up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from typing import Any, cast
+
+import wasmtime
+from wasmtime import _bindings as w
+
+from engine import limits
+from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
+from engine.logic.engine_build import Engine
+from engine.logic.image import HeapImage, HeapMeta, differing_pages
+from engine.logic.vm import GuestError, HostCalls, Job, JobResult, Status, random_state, wtf8
+
+EXPORTS = (
+    "_initialize",
+    "qjs_call",
+    "qjs_eval",
+    "qjs_execute_pending_job",
+    "qjs_free_cstring",
+    "qjs_free_value",
+    "qjs_get_context_ptr",
+    "qjs_get_exception",
+    "qjs_get_string_len",
+    "qjs_get_undefined",
+    "qjs_init",
+    "qjs_is_exception",
+    "qjs_is_job_pending",
+    "qjs_is_string",
+    "qjs_new_host_function",
+    "qjs_new_string",
+    "qjs_run_gc",
+    "qjs_set_interrupt_handler",
+    "qjs_set_max_stack_size",
+    "qjs_set_memory_limit",
+    "wasm_free",
+    "wasm_malloc",
+)
+HOST_NAME = b"host"
+COMPILE_NAME = b"compile"
+INTERRUPT = wasmtime.TrapCode.INTERRUPT.value
+OUT_OF_FUEL = wasmtime.TrapCode.OUT_OF_FUEL.value
+OUT_OF_MEMORY = b"InternalError: out of memory"
+WASI_BADF, WASI_NOSYS = 8, 52
+_U32 = struct.Struct("<I")
+_RAW_ARGUMENTS_MAX = 5
+_NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
+
+
+class Stopped(Exception):
+    """The instance trapped: what the job ends as. The instance is of no further use."""
+
+    def __init__(self, status: Status, detail: str) -> None:
+        super().__init__(detail)
+        self.status: Status = status
+        self.detail = detail
+
+
+class Threw(Exception):
+    """A guest call threw; `text` is the error as WTF-8 text."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Machine:
+    """One instance: its exports as methods of `call`, its memory, its imports. Used by the VM and by boot."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.clock_ns = 0
+        self.meta: HeapMeta | None = None
+        self.host: HostCalls | None = None
+        self.interrupted = False
+        self.raised: BaseException | None = None
+        self._stopped: Stopped | None = None
+        self._store = wasmtime.Store(engine.engine)
+        self._store.set_limits(memory_size=limits.LINEAR_MEMORY_BYTES_MAX)
+        self._context = self._store._context()
+        self._raw = (w.wasmtime_val_raw_t * _RAW_ARGUMENTS_MAX)()
+        self._callbacks: list[Any] = []
+        linker = wasmtime.Linker(engine.engine)
+        for wanted in engine.module.imports:
+            self._define(linker, wanted)
+        self._store.set_fuel(limits.CALL_FUEL_MAX)
+        instance = linker.instantiate(self._store, engine.module)
+        exports = instance.exports(self._store)
+        self._funcs: dict[str, Any] = {name: cast(Any, exports[name])._func for name in EXPORTS}
+        self._memory = cast(Any, exports["memory"])._memory
+        self._stack_pointer = cast(wasmtime.Global, exports["__stack_pointer"])
+
+    # -- memory and registers
+
+    @property
+    def size_bytes(self) -> int:
+        return int(w.wasmtime_memory_data_size(self._context, ctypes.byref(self._memory)))
+
+    @property
+    def stack_ptr(self) -> int:
+        return int(self._stack_pointer.value(self._store))
+
+    def address(self) -> int:
+        """Where the linear memory begins in this process; growing may move it."""
+        data = w.wasmtime_memory_data(self._context, ctypes.byref(self._memory))
+        return ctypes.addressof(data.contents)
+
+    def read(self, ptr: int, size: int) -> bytes:
+        assert ptr >= 0 and ptr + size <= self.size_bytes, "the read lies inside the linear memory"
+        return ctypes.string_at(self.address() + ptr, size)
+
+    def write(self, ptr: int, content: bytes) -> None:
+        assert ptr >= 0 and ptr + len(content) <= self.size_bytes, "the write lies inside the linear memory"
+        ctypes.memmove(self.address() + ptr, content, len(content))
+
+    def grow_to(self, size_bytes: int) -> None:
+        more = (size_bytes - self.size_bytes) // WASM_PAGE_BYTES
+        assert more >= 0, "an instance starts no larger than any image"
+        before = ctypes.c_uint64()
+        error = w.wasmtime_memory_grow(self._context, ctypes.byref(self._memory), more, ctypes.byref(before))
+        if error:
+            raise MemoryError(f"a VM of {size_bytes} bytes: {wasmtime.WasmtimeError._from_ptr(error)}")
+
+    def restore(self, image: HeapImage) -> None:
+        """Make memory and stack pointer those of the image."""
+        assert self.size_bytes == image.size_bytes, "Invariant 14: a VM of exactly the image's size"
+        address = self.address()
+        base = image.base
+        content = base.content if isinstance(base.content, bytes) else bytes(base.content)
+        ctypes.memmove(address, content, base.size_bytes)
+        ctypes.memset(address + base.size_bytes, 0, image.size_bytes - base.size_bytes)
+        for number, page in image.page_map().items():
+            ctypes.memmove(address + number * PAGE_BYTES, page, PAGE_BYTES)
+        self._stack_pointer.set_value(self._store, image.meta.stack_ptr)
+        assert self.stack_ptr == image.meta.stack_ptr, "Invariant 14"
+        self.meta = image.meta
+
+    # -- calling
+
+    def set_fuel(self, fuel: int) -> None:
+        self._store.set_fuel(fuel)
+
+    def fuel_left(self) -> int:
+        return self._store.get_fuel()
+
+    def call(self, name: str, *arguments: int) -> int:
+        """Call an export; 0 if it returns nothing. Raises Stopped when it traps."""
+        raw = self._raw
+        for index, argument in enumerate(arguments):
+            raw[index].i32 = argument
+        trap = ctypes.POINTER(w.wasm_trap_t)()
+        func = ctypes.byref(self._funcs[name])
+        error = w.wasmtime_func_call_unchecked(
+            self._context, func, raw, _RAW_ARGUMENTS_MAX, ctypes.byref(trap)
+        )
+        if error:
+            raise RuntimeError(f"{name}: {wasmtime.WasmtimeError._from_ptr(error)}")
+        if trap:
+            raise self._stop_of(wasmtime.Trap._from_ptr(trap))
+        return int(raw[0].i32) & 0xFFFFFFFF
+
+    def _stop_of(self, trap: wasmtime.Trap) -> Stopped:
+        if self._stopped is None:
+            out_of_fuel = trap.trap_code is not None and trap.trap_code.value == OUT_OF_FUEL
+            status: Status = "fuel" if out_of_fuel else "trap"
+            self._stopped = Stopped(status, "" if out_of_fuel else trap.message.splitlines()[0])
+        return self._stopped
+
+    def new_text(self, text: bytes) -> int:
+        """A handle of a new string."""
+        ptr = self.call("wasm_malloc", len(text) + 1)
+        if ptr == 0:
+            raise Stopped("memory", f"no room for a text of {len(text)} bytes")
+        self.write(ptr, text + b"\0")
+        value = self.call("qjs_new_string", ptr, len(text))
+        self.call("wasm_free", ptr)
+        return value
+
+    def text_of(self, value: int) -> bytes | None:
+        """The text of a value (converted as `String(value)` would), or None with an exception pending."""
+        text = self.borrow_text(value)
+        if text is None:
+            return None
+        ptr, size = text
+        content = self.read(ptr, size)
+        self.call("qjs_free_cstring", ptr)
+        return content
+
+    def borrow_text(self, value: int) -> tuple[int, int] | None:
+        """Address and size of a value's text in the guest, freed with qjs_free_cstring; None if it threw."""
+        assert self.meta is not None
+        ptr = self.call("qjs_get_string_len", value, self.meta.scratch_ptr)
+        if ptr == 0:
+            return None
+        return ptr, _U32.unpack(self.read(self.meta.scratch_ptr, 4))[0]
+
+    def invoke(self, function: int, *arguments: int) -> int:
+        """Call a guest function with handles, which stay the caller's, for a handle. Raises Threw."""
+        assert self.meta is not None
+        scratch = self.meta.scratch_ptr
+        self.write(scratch, b"".join(map(_U32.pack, arguments)))
+        value = self.call("qjs_call", function, self.meta.undefined_ptr, len(arguments), scratch)
+        if self.call("qjs_is_exception", value):
+            self.call("qjs_free_value", value)
+            raise Threw(self.take_exception())
+        return value
+
+    def take_exception(self) -> bytes:
+        """The pending exception as text; it is pending no more."""
+        error = self.call("qjs_get_exception")
+        text = self.text_of(error)
+        if text is None:
+            self.call("qjs_free_value", self.call("qjs_get_exception"))
+            text = b"an error that cannot be turned into text"
+        self.call("qjs_free_value", error)
+        return text
+
+    # -- imports: each takes the raw arguments and returns the i32 result
+
+    def _define(self, linker: wasmtime.Linker, wanted: wasmtime.ImportType) -> None:
+        handler: Callable[[Any], int] = getattr(self, f"_import_{wanted.name}")
+        signature = cast(wasmtime.FuncType, wanted.type)
+        has_result = bool(signature.results)
+
+        @w.wasmtime_func_unchecked_callback_t
+        def callback(_env: Any, _caller: Any, raw: Any, _count: Any) -> int:
+            try:
+                result = handler(raw)
+                if has_result:
+                    raw[0].i32 = result
+                return 0
+            except Stopped as stopped:
+                self._stopped = stopped
+            except BaseException as raised:
+                self.raised = raised
+                self._stopped = Stopped("trap", f"host function raised {type(raised).__name__}")
+            return ctypes.cast(w.wasmtime_trap_new_code(INTERRUPT), ctypes.c_void_p).value or 0
+
+        self._callbacks.append(callback)  # the linker keeps only the address
+        module, name = (wanted.module or "").encode(), (wanted.name or "").encode()
+        error = w.wasmtime_linker_define_func_unchecked(
+            linker.ptr(),
+            ctypes.create_string_buffer(module),
+            len(module),
+            ctypes.create_string_buffer(name),
+            len(name),
+            signature.ptr(),
+            callback,
+            None,
+            _NO_FINALIZER,
+        )
+        assert not error, f"{wanted.module}.{wanted.name} is defined once"
+
+    def _import_host_call(self, raw: Any) -> int:
+        name = self.read(raw[0].i32, raw[1].i32)
+        count, values = raw[3].i32, raw[4].i32
+        if count != 2:
+            return self._throw_in_guest(GuestError("a host function takes two texts", "TypeError"))
+        first, second = struct.unpack("<2I", self.read(values, 8))
+        return self._host(first, second) if name == HOST_NAME else self._compile(first, second)
+
+    def _host(self, op: int, text: int) -> int:
+        op_text = self.text_of(op)
+        if op_text is None:
+            return 0
+        content = self.text_of(text)
+        if content is None:
+            return 0
+        assert self.host is not None, "a host function runs inside a job"
+        try:
+            answer = self.host(op_text.decode("utf-8", "replace"), content)
+        except GuestError as error:
+            return self._throw_in_guest(error)
+        return self.call("qjs_get_undefined") if answer is None else self.new_text(answer)
+
+    def _compile(self, source: int, filename: int) -> int:
+        """Evaluate a script in the global scope; positions name `filename`. An exception stays pending."""
+        code = self.borrow_text(source)
+        if code is None:
+            return 0
+        name = self.borrow_text(filename)
+        if name is None:
+            return 0
+        value = self.call("qjs_eval", code[0], code[1], name[0], 0)
+        self.call("qjs_free_cstring", name[0])
+        self.call("qjs_free_cstring", code[0])
+        if self.call("qjs_is_exception", value):
+            self.call("qjs_free_value", value)
+            return 0
+        return value
+
+    def _throw_in_guest(self, error: GuestError) -> int:
+        """Leave the error pending in the guest: 0 tells the trampoline so."""
+        assert self.meta is not None
+        name, message = self.new_text(wtf8(error.name)), self.new_text(wtf8(error.message))
+        self.write(self.meta.scratch_ptr, struct.pack("<2I", name, message))
+        value = self.call("qjs_call", self.meta.raise_ptr, self.meta.undefined_ptr, 2, self.meta.scratch_ptr)
+        self.call("qjs_free_value", name)
+        self.call("qjs_free_value", message)
+        self.call("qjs_free_value", value)
+        return 0
+
+    def _import_host_interrupt(self, _raw: Any) -> int:
+        if self.interrupted:
+            raise Stopped("interrupted", "")
+        return 0
+
+    def _import_host_promise_rejection(self, raw: Any) -> int:
+        self.call("qjs_free_value", raw[0].i32)
+        self.call("qjs_free_value", raw[1].i32)
+        return 0
+
+    def _import_host_module_normalize(self, _raw: Any) -> int:
+        return 0
+
+    def _import_host_module_load(self, _raw: Any) -> int:
+        return 0
+
+    def _import_host_get_timezone_offset(self, _raw: Any) -> int:
+        return 0
+
+    def _import_clock_time_get(self, raw: Any) -> int:
+        self.write(raw[2].i32, struct.pack("<Q", self.clock_ns))
+        return 0
+
+    def _import_random_get(self, raw: Any) -> int:
+        self.write(raw[0].i32, bytes(raw[1].i32))
+        return 0
+
+    def _import_fd_write(self, _raw: Any) -> int:
+        return WASI_BADF
+
+    def _import_fd_fdstat_get(self, _raw: Any) -> int:
+        return WASI_BADF
+
+    def _import_fd_close(self, _raw: Any) -> int:
+        return WASI_NOSYS
+
+    def _import_fd_seek(self, _raw: Any) -> int:
+        return WASI_NOSYS
+
+    def close(self) -> None:
+        self._callbacks.clear()
+        self._funcs.clear()
+        self._store.close()
+
+
+class PyVm:
+    """A `Vm` on a Machine."""
+
+    def __init__(self, engine: Engine, size_bytes: int) -> None:
+        self._machine = Machine(engine)
+        self._machine.grow_to(size_bytes)
+        self.size_bytes = size_bytes
+        self.usable = True
+
+    def run(self, job: Job) -> JobResult:
+        """Run one job; see `vm.Job`. Raises what a host function raised, if it is an Exception."""
+        assert self.usable, "Invariant 15: a VM that trapped or grew is not used again"
+        machine = self._machine
+        machine.restore(job.image)
+        if job.seed is not None:
+            machine.write(job.image.meta.random_ptr, random_state(job.seed).to_bytes(8, "little"))
+        machine.clock_ns = job.clock_ms * 1_000_000
+        machine.host = job.host
+        machine.interrupted = False
+        machine.set_fuel(job.fuel)
+        if job.interrupt is not None:
+            job.interrupt.attach(self._interrupt)
+        try:
+            return self._result(job, *self._steps(job))
+        except Threw as threw:
+            status: Status = "memory" if threw.text.startswith(OUT_OF_MEMORY) else "threw"
+            return self._result(job, status, threw.text)
+        except Stopped as stopped:
+            self.usable = False
+            raised = machine.raised
+            if isinstance(raised, Exception):
+                raise raised from None
+            return self._result(job, stopped.status, None, detail=stopped.detail, raised=raised)
+        except BaseException:
+            self.usable = False
+            raise
+        finally:
+            machine.host = None
+            if job.interrupt is not None:
+                job.interrupt.attach(None)
+
+    def _steps(self, job: Job) -> tuple[Status, bytes | None, HeapImage | None]:
+        machine = self._machine
+        text = self._enter(job.request, job.collect_request is None)
+        while machine.call("qjs_is_job_pending"):
+            if machine.call("qjs_execute_pending_job") & 0x80000000:
+                raise Threw(machine.take_exception())
+        if job.collect:
+            machine.call("qjs_run_gc")
+        image = self._snapshot(job.image) if job.keep_heap else None
+        if job.collect_request is not None:
+            text = self._enter(job.collect_request, True)
+        return "ok", text, image
+
+    def _enter(self, request: bytes, wants_text: bool) -> bytes | None:
+        machine = self._machine
+        assert machine.meta is not None
+        argument = machine.new_text(request)
+        try:
+            value = machine.invoke(machine.meta.entry_ptr, argument)
+        except Threw:
+            machine.call("qjs_free_value", argument)
+            raise
+        machine.call("qjs_free_value", argument)
+        text = machine.text_of(value) if wants_text and machine.call("qjs_is_string", value) else None
+        machine.call("qjs_free_value", value)
+        return text
+
+    def _snapshot(self, before: HeapImage) -> HeapImage:
+        machine = self._machine
+        assert machine.stack_ptr == before.meta.stack_ptr, "Invariant 14: the stack is empty between jobs"
+        memory = machine.read(0, machine.size_bytes)
+        changed = differing_pages(memory, before.base.content)
+        if len(changed) > limits.HEAP_DELTA_PAGES_MAX:
+            return HeapImage.from_bytes(memory, before.meta)
+        return HeapImage(
+            before.base,
+            before.meta,
+            len(memory),
+            page_numbers=tuple(changed),
+            pages=b"".join(memory[n * PAGE_BYTES : (n + 1) * PAGE_BYTES] for n in changed),
+        )
+
+    def _result(
+        self,
+        job: Job,
+        status: Status,
+        text: bytes | None,
+        image: HeapImage | None = None,
+        *,
+        detail: str = "",
+        raised: BaseException | None = None,
+    ) -> JobResult:
+        grew = self._machine.size_bytes != self.size_bytes
+        if grew:
+            self.usable = False
+        return JobResult(
+            status=status,
+            text=text,
+            detail=detail,
+            fuel_used=job.fuel - self._machine.fuel_left(),
+            image=image,
+            grew=grew,
+            raised=raised,
+        )
+
+    def _interrupt(self) -> None:
+        self._machine.interrupted = True
+
+    def close(self) -> None:
+        self.usable = False
+        self._machine.close()
