@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.io.log import LogEntry
 from engine.record.problems import Problem
-from engine.record.records import FIRST_PREVIOUS, FIRST_SEQ, RecordRefused, decode, record_hash
+from engine.record.records import FIRST_SEQ, RecordRefused, decode, genesis_previous, record_hash
 
 _ADVICE = "Restore this world's records from a backup"
 
@@ -16,14 +16,15 @@ def verify_chain(
     entries: Iterable[LogEntry],
     *,
     first_seq: int = FIRST_SEQ,
-    previous: str = FIRST_PREVIOUS,
+    previous: str | None = None,
 ) -> Iterator[Problem]:
     """Problems of a world's records in their order; erased bodies are none (Invariant 20).
 
-    `previous` is the hash of the record before `first_seq`. After a problem the chain is taken up again at the
+    `previous` is the hash of the record before `first_seq`, None for the genesis. After a problem the chain is taken up again at the
     record at hand, so that each fault is told once.
     """
     expected_seq = first_seq
+    previous = genesis_previous() if previous is None else previous
     for entry in entries:
         yield from _verify_link(world, entry, expected_seq, previous)
         expected_seq = entry.seq + 1

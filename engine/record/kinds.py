@@ -159,6 +159,7 @@ class Preview(_Part, frozen=True, tag="preview"):
     logs: list[str]
     fuel: int
     request: Request | None = None
+    request: Request | None = None
 
 
 class Interrupted(_Part, frozen=True, tag="interrupted"):

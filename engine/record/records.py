@@ -16,8 +16,7 @@ from engine.record.kinds import Body, Header
 from engine.record.text import MARK_UTF8, escape_all, unescape_all
 
 FORMAT = 1
-FIRST_SEQ = 1
-FIRST_PREVIOUS = "0" * 64
+FIRST_SEQ = 0
 
 _BODY_TYPES: tuple[type[msgspec.Struct], ...] = get_args(Body)
 KINDS: dict[str, type[msgspec.Struct]] = {str(kind.__struct_config__.tag): kind for kind in _BODY_TYPES}
@@ -43,6 +42,11 @@ class RecordForeign(RecordRefused):
 
 class RecordRotten(RecordRefused):
     """Bytes that are not what the record's hashes, or its place, say."""
+
+
+def genesis_previous() -> str:
+    """The `previous` of a world's first record: 64 zeros."""
+    return "0" * 64
 
 
 def kind_of(body: Body) -> str:
