@@ -1,16 +1,17 @@
 """What goes into a world's hub and what comes out: operations, events, effects, answers.
 
-`hub.step(world, event) -> effects` decides; the host performs the effects and feeds what came of them back as events.
-`detail` fields are the host's own (a job's outcome, for instance): the hub carries them and never looks inside.
-Times are flicks; `op` numbers are the host's, unique in its process, and creation order breaks every tie.
+`hub.step(world, event) -> effects` decides; the host performs the effects and feeds what came of them back as
+events. `detail` fields are the host's own (a job's outcome, for instance): the hub carries them and never
+looks inside. Times are flicks; `op` numbers are the host's, unique in its process, and creation order breaks
+every tie.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
-# ---- operations: what a client may ask of one world ----------------------------------------------------------------
+# ---- operations: what a client may ask of one world --------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +70,15 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """What recovery found in the in-flight file: one operation of a process that ended; `detail` is its entry."""
+    """What recovery found in the in-flight file: an operation of a dead process; `detail` is its entry."""
 
     detail: Any
     request: Request | None = None
 
 
-Operation = Union[
-    Develop, Call, Execute, Rollback, Upgrade, EditData, Describe, Purge, Checkpoint, Interrupt
-]
+Operation = (
+    Develop | Call | Execute | Rollback | Upgrade | EditData | Describe | Purge | Checkpoint | Interrupt
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +89,12 @@ class Request:
     hash: str
 
 
-# ---- events ---------------------------------------------------------------------------------------------------------
+# ---- events ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is the machine's clock."""
+    """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is the clock's."""
 
     op: int
     operation: Operation
@@ -178,9 +179,9 @@ class Drain:
     """No new work; what runs ends."""
 
 
-Event = Union[Admit, CallDone, AttemptDone, JobLost, Durable, AppendFailed, TimerFired, Drain]
+Event = Admit | CallDone | AttemptDone | JobLost | Durable | AppendFailed | TimerFired | Drain
 
-# ---- effects --------------------------------------------------------------------------------------------------------
+# ---- effects -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +201,8 @@ class RunJob:
 class Draft:
     """One record to append. The numbers are given here, once (Invariant 17); the host makes the body.
 
-    `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe, purge,
-    checkpoint. `number` is the revision, rejection or incident that it makes.
+    `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
+    purge, checkpoint. `number` is the revision, rejection or incident that it makes.
     """
 
     seq: int
@@ -264,7 +265,7 @@ class Drained:
     """A draining world has nothing running, queued or unappended."""
 
 
-Effect = Union[RunJob, Append, Answer, SetTimer, CancelTimer, Drained]
+Effect = RunJob | Append | Answer | SetTimer | CancelTimer | Drained
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""Every refusal that a hub can give: what is wrong, where, and what to do. Codes are for programs."""
+
+from __future__ import annotations
+
+from engine import limits
+from engine.hub.messages import Refusal
+
+CODES = (
+    "busy",
+    "draining",
+    "purged",
+    "archived",
+    "frozen",
+    "bad-reason",
+    "already-head",
+    "no-revision",
+    "request-conflict",
+    "storage",
+)
+
+
+def busy(what: str) -> Refusal:
+    return Refusal(
+        "busy",
+        f"the world is busy: {what}",
+        hint="try again; nothing was done",
+        retry_after_s=limits.BUSY_RETRY_AFTER_S,
+    )
+
+
+def draining() -> Refusal:
+    return Refusal(
+        "draining",
+        "the server is stopping and takes no new work",
+        hint="try again when it is back; nothing was done",
+        retry_after_s=limits.DRAINING_RETRY_AFTER_S,
+    )
+
+
+def purged() -> Refusal:
+    return Refusal("purged", "the world was purged; only its tombstone is left", hint="create a new world")
+
+
+def purging() -> Refusal:
+    return Refusal("purged", "the world is being purged", hint="create a new world")
+
+
+def archived() -> Refusal:
+    return Refusal(
+        "archived", "the world is archived and can only be read", hint="set archived to false first"
+    )
+
+
+def frozen() -> Refusal:
+    return Refusal(
+        "frozen",
+        "the world is frozen and gets no new revisions",
+        hint="set frozen to false first; calls go on",
+    )
+
+
+def bad_reason() -> Refusal:
+    return Refusal(
+        "bad-reason", "reason: must not be blank", hint="say why; the reason is kept with the record"
+    )
+
+
+def already_head(revision: int) -> Refusal:
+    return Refusal(
+        "already-head", f"revision: {revision} is the head already", hint="name an earlier revision"
+    )
+
+
+def no_revision(revision: int, *, head: int) -> Refusal:
+    return Refusal(
+        "no-revision", f"revision: there is no revision {revision}", hint=f"the revisions are 0 to {head}"
+    )
+
+
+def request_conflict(request_id: str) -> Refusal:
+    return Refusal(
+        "request-conflict",
+        f"requestId: {request_id!r} was used for another request to this world",
+        hint="repeat the same request under the same id, or use a new id",
+    )
+
+
+def storage(reason: str) -> Refusal:
+    return Refusal(
+        "storage",
+        f"the outcome could not be stored: {reason}",
+        hint="nothing was kept; try again once the server's storage is well (pw doctor says what is wrong)",
+    )
