@@ -48,7 +48,7 @@ class VersionedData:
             return version[1]
         return self._value_before(key, at_seq)
 
-    def list(self, prefix: str, after: str | None = None, limit: int | None = None, *, at_seq: int) -> Rows:
+    def list(self, prefix: str, after: str | None, limit: int | None, at_seq: int) -> Rows:
         """The rows under `prefix` past the key `after` as of `at_seq`, by code point, at most `limit`."""
         assert self.floor_seq <= at_seq <= self.durable_seq, "Invariant 1"
         rows: Rows = []
