@@ -268,7 +268,7 @@ def test_every_exception_is_still_needed():
         ("names = set()\nfor x in names | other: pass", "the order of names | other"),
         ("def f(names: set[str]):\n    return ', '.join(names)", "the order of names"),
         ("class A:\n    s: set[int]\n    def f(self):\n        return list(self.s)", "the order of self.s"),
-        ("class A:\n    def f(self):\n        self.s = set()\n        return list(self.s)", "the order of self.s"),
+        ("class A:\n  def f(self):\n    self.s = set()\n    return list(self.s)", "the order of self.s"),
         ("s = {1}\n', '.join(str(x) for x in s)", "the order of s"),
         ("s = {1}\nfirst, *rest = [*s]", "the order of s"),
         ("s = {1}\ns.pop()", "set.pop"),
