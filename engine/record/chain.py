@@ -20,8 +20,8 @@ def verify_chain(
 ) -> Iterator[Problem]:
     """Problems of a world's records in their order; erased bodies are none (Invariant 20).
 
-    `previous` is the hash of the record before `first_seq`, None for the genesis. After a problem the chain is taken up again at the
-    record at hand, so that each fault is told once.
+    `previous` is the hash of the record before `first_seq`, None for the genesis. After a problem the chain
+    is taken up again at the record at hand, so that each fault is told once.
     """
     expected_seq = first_seq
     previous = genesis_previous() if previous is None else previous

@@ -1,13 +1,14 @@
 """The data of a world as one blob, which a checkpoint names beside its digest (DESIGN section 4).
 
-Layout, little-endian: magic 8 | version u16 | rows u32 | plain bytes u64 | zstd(rows: key bytes u32, value bytes u32,
-key, value). Rows ascend by code point, so equal data give equal bytes.
+Layout, little-endian: magic 8 | version u16 | rows u32 | plain bytes u64 | zstd(rows: key bytes u32, value
+bytes u32, key, value). Rows ascend by code point, so equal data give equal bytes.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from itertools import pairwise
 
 import zstandard
 
@@ -57,7 +58,7 @@ def decode_data(blob: str, content: bytes) -> list[tuple[str, bytes]]:
         rows = _split(plain)
     except (zstandard.ZstdError, struct.error, UnicodeDecodeError) as error:
         raise DataBlobRefused(blob, f"it does not decode ({error}). Run: pw doctor") from None
-    if len(rows) != count or any(low >= high for (low, _), (high, _) in zip(rows, rows[1:], strict=False)):
+    if len(rows) != count or any(low >= high for (low, _), (high, _) in pairwise(rows)):
         raise DataBlobRefused(blob, "its rows are not those that its head counts, in order. Run: pw doctor")
     return rows
 

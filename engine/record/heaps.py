@@ -1,8 +1,9 @@
 """Heap snapshots as blobs: a base with the whole memory, or the pages that differ from a parent's.
 
-A delta holds zstd of the XOR of its pages with the parent's, because a small change of a heap touches many pages but
-few of their bytes. A page past the parent's end is XORed with zeros. A delta names its parent blob, so a chain of
-them ends in a base; at most HEAP_DELTAS_PER_BASE_MAX deltas stand on one base. Layout, little-endian:
+A delta holds zstd of the XOR of its pages with the parent's, because a small change of a heap touches many
+pages but few of their bytes. A page past the parent's end is XORed with zeros. A delta names its parent blob,
+so a chain of them ends in a base; at most HEAP_DELTAS_PER_BASE_MAX deltas stand on one base. Layout,
+little-endian:
 
     magic 8 | version u16 | depth u16 (0: a base) | meta bytes u32 | size_bytes u64 | parent 32 (zeros: none)
     pages u32 | zstd(meta, page numbers u32 each, content)
@@ -29,7 +30,7 @@ _COMPRESSION_LEVEL = 3
 
 
 class HeapRefused(Exception):
-    """A blob that is no heap of this version, or a chain that does not fit together: which, why, what to do."""
+    """A blob that is no heap of this version, or a chain that does not fit: which, why, what to do."""
 
     def __init__(self, blob: str, reason: str) -> None:
         super().__init__(f"heap blob {blob}: {reason}")
@@ -174,7 +175,9 @@ def _decode(blob: str, content: bytes) -> _Stored:
     try:
         if zstandard.frame_content_size(packed) != length:
             raise HeapRefused(blob, "its length is not what its head says. Run: pw doctor")
-        plain = zstandard.ZstdDecompressor().decompress(packed, max_output_size=length, allow_extra_data=False)
+        plain = zstandard.ZstdDecompressor().decompress(
+            packed, max_output_size=length, allow_extra_data=False
+        )
     except zstandard.ZstdError as error:
         raise HeapRefused(blob, f"it does not decompress ({error}). Run: pw doctor") from None
     numbers = np.frombuffer(plain, dtype="<u4", count=pages, offset=meta_bytes)

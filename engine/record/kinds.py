@@ -1,14 +1,13 @@
-"""What a record can say: its header, and one body a kind. These are formats: a field is never reused or reordered.
+"""What a record can say: its header, and one body a kind. These are formats: a field is never reused or
+reordered.
 
-Bodies are msgpack maps in the order of their fields, so equal values give equal bytes. A kind that this version does
-not know is refused by name. Fields that hold their default are left out, so a field that is added later, at the end
-and with a default, leaves the bytes of old records as they were. `heap` fields name a heap by its root and the blob
-that holds it (see `heaps`).
+Bodies are msgpack maps in the order of their fields, so equal values give equal bytes. A kind that this
+version does not know is refused by name. Fields that hold their default are left out, so a field that is
+added later, at the end and with a default, leaves the bytes of old records as they were. `heap` fields name a
+heap by its root and the blob that holds it (see `heaps`).
 """
 
 from __future__ import annotations
-
-from typing import Union
 
 import msgspec
 
@@ -159,14 +158,13 @@ class Preview(_Part, frozen=True, tag="preview"):
     logs: list[str]
     fuel: int
     request: Request | None = None
-    request: Request | None = None
 
 
 class Interrupted(_Part, frozen=True, tag="interrupted"):
     """An operation that was in flight when the process ended; an incident of that kind.
 
-    `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined. `snapshot` and
-    `seed` are those that it was admitted with.
+    `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined.
+    `snapshot` and `seed` are those that it was admitted with.
     """
 
     incident: int
@@ -217,23 +215,25 @@ class Checkpoint(_Part, frozen=True, tag="checkpoint"):
     rows: int
 
 
-Body = Union[
-    Genesis,
-    Revision,
-    Unchanged,
-    Rejection,
-    Call,
-    Preview,
-    Interrupted,
-    DataEdit,
-    Describe,
-    Purge,
-    Checkpoint,
-]
+Body = (
+    Genesis
+    | Revision
+    | Unchanged
+    | Rejection
+    | Call
+    | Preview
+    | Interrupted
+    | DataEdit
+    | Describe
+    | Purge
+    | Checkpoint
+)
 
 
 class Header(_Part, frozen=True, array_like=True):
-    """The chained part of a record. `body_hash` and `previous` are BLAKE3 hex; the first `previous` is 64 zeros."""
+    """The chained part of a record. `body_hash` and `previous` are BLAKE3 hex; the first `previous` is 64
+    zeros.
+    """
 
     format: int
     world: str

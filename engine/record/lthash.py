@@ -1,7 +1,8 @@
 """A digest of a set of rows that can be kept up row by row, in any order: LtHash.
 
-Each row becomes 1,024 lanes of 16 bits (BLAKE3's extendable output); the digest of a set is the lane-wise sum. Adding
-and removing a row are one addition each, and equal sets have equal digests whatever happened in between.
+Each row becomes 1,024 lanes of 16 bits (BLAKE3's extendable output); the digest of a set is the lane-wise
+sum. Adding and removing a row are one addition each, and equal sets have equal digests whatever happened in
+between.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ _CONTEXT = b"data row 1\0"
 
 
 class LtHash:
-    """The digest of a changing set of (key, value) rows. A row is in the set at most once: the caller sees to it."""
+    """The digest of a changing set of (key, value) rows. A row is in the set at most once: the caller sees to
+    it.
+    """
 
     __slots__ = ("_sum",)
 

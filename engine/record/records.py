@@ -1,29 +1,25 @@
 """Records as bytes: canonical encoding, strict decoding, identities.
 
-A record's hash is the BLAKE3 of its header bytes. The header holds the hash of the body and of the world's previous
-record, so that the chain goes on verifying when a body was erased (Invariant 20).
+A record's hash is the BLAKE3 of its header bytes. The header holds the hash of the body and of the world's
+previous record, so that the chain goes on verifying when a body was erased (Invariant 20).
 """
 
 from __future__ import annotations
 
 from typing import Any, get_args
 
-import msgspec
 from blake3 import blake3
 
 from engine.io.log import LogEntry
+from engine.record.canonical import NotCanonical, from_bytes, to_bytes
 from engine.record.kinds import Body, Header
-from engine.record.text import MARK_UTF8, escape_all, unescape_all
 
 FORMAT = 1
 FIRST_SEQ = 0
 
-_BODY_TYPES: tuple[type[msgspec.Struct], ...] = get_args(Body)
-KINDS: dict[str, type[msgspec.Struct]] = {str(kind.__struct_config__.tag): kind for kind in _BODY_TYPES}
+_BODY_TYPES: tuple[type[Any], ...] = get_args(Body)
+KINDS: dict[str, type[Any]] = {str(kind.__struct_config__.tag): kind for kind in _BODY_TYPES}
 _KIND_OF = {kind: name for name, kind in KINDS.items()}
-_encoder = msgspec.msgpack.Encoder()
-_header_decoder = msgspec.msgpack.Decoder(Header)
-_body_decoders = {name: msgspec.msgpack.Decoder(kind) for name, kind in KINDS.items()}
 
 
 class RecordRefused(Exception):
@@ -57,9 +53,11 @@ def kind_of(body: Body) -> str:
 def encode(
     body: Body, *, world: str, seq: int, actor: str, flick: int, previous: str
 ) -> tuple[LogEntry, str]:
-    """The record as the log takes it, and its hash (64 hex digits), which the next record's `previous` must be."""
+    """The record as the log takes it, and its hash (64 hex digits), which the next record's `previous` must
+    be.
+    """
     assert seq >= FIRST_SEQ and len(previous) == 64, "a record follows another, or 64 zeros"
-    body_bytes = encode_body(body)
+    body_bytes = to_bytes(body)
     header = Header(
         format=FORMAT,
         world=world,
@@ -70,7 +68,7 @@ def encode(
         body_hash=blake3(body_bytes).hexdigest(),
         previous=previous,
     )
-    header_bytes = _encoder.encode(header)
+    header_bytes = to_bytes(header)
     return LogEntry(world, seq, header_bytes, body_bytes), blake3(header_bytes).hexdigest()
 
 
@@ -81,14 +79,17 @@ def decode(entry: LogEntry) -> tuple[Header, Body | None]:
         return header, None
     if blake3(entry.body).hexdigest() != header.body_hash:
         raise _rotten(entry, "its body is not the one that its header names")
-    return header, _decode_body(entry, header.kind, entry.body)
+    try:
+        return header, from_bytes(KINDS[header.kind], entry.body)
+    except NotCanonical as error:
+        raise _rotten(entry, f"its body is no {header.kind} ({error})") from None
 
 
 def decode_header(entry: LogEntry) -> Header:
     """The header alone; the body is not looked at. Raises RecordForeign, RecordRotten."""
     try:
-        header = _header_decoder.decode(entry.header)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        header = from_bytes(Header, entry.header)
+    except NotCanonical as error:
         raise _rotten(entry, f"its header does not decode ({error})") from None
     if header.format != FORMAT:
         raise RecordForeign(
@@ -106,41 +107,12 @@ def decode_header(entry: LogEntry) -> Header:
             f"its kind {header.kind!r} is not known to this version (record format {FORMAT}, "
             f"kinds {', '.join(sorted(KINDS))}). Open the directory with the version that wrote it",
         )
-    if _encoder.encode(header) != entry.header:
-        raise _rotten(entry, "its header is not in canonical form")
     return header
 
 
 def record_hash(header: bytes) -> str:
     """The identity of a record: BLAKE3 of its header bytes, 64 hex digits."""
     return blake3(header).hexdigest()
-
-
-def encode_body(body: Body) -> bytes:
-    """Canonical bytes: msgpack, fields in their order, defaults left out, text as `engine.record.text` has it."""
-    try:
-        encoded = _encoder.encode(body)
-    except UnicodeEncodeError:
-        return _encode_escaped(body)
-    return _encode_escaped(body) if MARK_UTF8 in encoded else encoded
-
-
-def _encode_escaped(body: Body) -> bytes:
-    return _encoder.encode(escape_all(msgspec.to_builtins(body, builtin_types=(bytes,))))
-
-
-def _decode_body(entry: LogEntry, kind: str, encoded: bytes) -> Body:
-    try:
-        if MARK_UTF8 in encoded:
-            tree: Any = unescape_all(msgspec.msgpack.decode(encoded))
-            body = msgspec.convert(tree, KINDS[kind], builtin_types=(bytes,))
-        else:
-            body = _body_decoders[kind].decode(encoded)
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
-        raise _rotten(entry, f"its body is no {kind} ({error})") from None
-    if encode_body(body) != encoded:
-        raise _rotten(entry, f"its body is no {kind} in canonical form")
-    return body
 
 
 def _rotten(entry: LogEntry, reason: str) -> RecordRotten:

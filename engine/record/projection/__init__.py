@@ -1,0 +1,29 @@
+"""What queries need of the log, in SQLite on the injected disk (see `projection`)."""
+
+from engine.record.projection.projection import Projection
+from engine.record.projection.rows import (
+    CheckpointRow,
+    DataRow,
+    DefinitionRow,
+    IncidentRow,
+    Page,
+    RecordRow,
+    RejectionRow,
+    RequestRow,
+    RevisionRow,
+    World,
+)
+
+__all__ = [
+    "CheckpointRow",
+    "DataRow",
+    "DefinitionRow",
+    "IncidentRow",
+    "Page",
+    "Projection",
+    "RecordRow",
+    "RejectionRow",
+    "RequestRow",
+    "RevisionRow",
+    "World",
+]
