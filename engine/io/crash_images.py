@@ -45,10 +45,10 @@ class CrashPoint(NamedTuple):
 
     at: int
     kind: CrashKind
-    seed: int
+    seed: int | str
 
     def __str__(self) -> str:
-        return f"crash_images(trace, at={self.at}, kinds=({self.kind!r},), seeds=({self.seed},))"
+        return f"crash_images(trace, at={self.at}, kinds=({self.kind!r},), seeds=({self.seed!r},))"
 
 
 def crash_media(
@@ -56,12 +56,12 @@ def crash_media(
     at: int | Iterable[int] | None = None,
     *,
     kinds: Iterable[CrashKind] = CRASH_KINDS,
-    seeds: Iterable[int] = (0,),
+    seeds: Iterable[int | str] = (0,),
 ) -> Iterator[tuple[CrashPoint, Media]]:
-    """The media of every crash asked for, by ascending point; `at` None asks for all points, the start
-    included.
+    """The media of every crash asked for, by ascending point.
 
-        A decided kind comes once a point, the others once a seed.
+    `at` None asks for all points, the start included. A decided kind comes once a point, the others once
+    a seed.
     """
     if at is None:
         points: Iterable[int] = range(len(trace) + 1)
@@ -79,7 +79,7 @@ def crash_media(
                 yield CrashPoint(point, kind, seed), media_after_crash(media, kind, seed)
 
 
-def media_after_crash(media: Media, kind: CrashKind, seed: int) -> Media:
+def media_after_crash(media: Media, kind: CrashKind, seed: int | str) -> Media:
     """What the medium holds when power comes back; all of it durable. `media` stays as it was."""
     entropy = SimEntropy(seed).fork(kind)
     cut = _cut_of(media, entropy) if kind == "torn" else (0, 0)
@@ -122,8 +122,7 @@ def _namings_kept(
 
 
 def _first_few_by_directory(namings: list[PendingNaming], entropy: SimEntropy) -> list[PendingNaming]:
-    """Some number of operations from the start of each directory; one of two directories needs both to
-    agree."""
+    """Some operations from the start of each directory; one of two directories needs both to agree."""
     closed: set[int] = set()  # directories whose later operations are lost; membership only
     kept: list[PendingNaming] = []
     for pending in namings:
@@ -241,8 +240,7 @@ def _garbage(media: Media, choices: list[bytes | None], entropy: SimEntropy) -> 
 
 
 def _within(media: Media, sectors: dict[int, bytes | None], size_bytes: int) -> dict[int, bytes]:
-    """The sectors inside the size; what the last one holds beyond it is zeros, so that growing shows nothing
-    old."""
+    """The sectors inside the size; the last one is zeros beyond it, so that growing shows nothing old."""
     whole, rest_bytes = divmod(size_bytes, media.sector_bytes)
     count = whole + (rest_bytes > 0)
     kept = {i: content for i, content in sectors.items() if content is not None and i < count}

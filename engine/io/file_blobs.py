@@ -1,5 +1,9 @@
-"""Blobs as files: blobs/ab/abcd..., each written aside, synced, renamed, and its directory synced (Invariant
-7)."""
+"""Blobs as files, blobs/ab/abcd...: written aside, synced, renamed, their directory synced (Invariant 7).
+
+A name on a shelf is never seen before its content was synced. Whether the name itself is durable depends on
+the shelf's sync, so a shelf is trusted only after this process has synced it, and a name whose sync failed is
+taken away again: it might look durable for ever and not be.
+"""
 
 from __future__ import annotations
 
@@ -12,49 +16,50 @@ from engine.ids import content_id
 from engine.io.blobs import BlobError, BlobMissing, BlobRotten
 from engine.io.disk import Disk, DiskError, FileMissing, read_file
 
-_NAME = re.compile(r"[0-9a-f]{64}\Z")
+_BLOB = re.compile(r"[0-9a-f]{64}\Z")
 _SHELF = re.compile(r"[0-9a-f]{2}\Z")
-_TEMPORARY = "new"
 
 
 class FileBlobs:
     """The Blobs port over a Disk, below the directory `root`. Safe to use from several threads.
 
-    Opening makes the directories durable and removes what unfinished puts left; `leftovers_removed` counts
-    it. A name that `put` gave out is *in flight* until `landed`: a record that names it may be on its way, so
-    a collection must leave it alone (Invariant 8).
+    Opening makes the directories durable and removes what unfinished puts left (`leftovers_removed`). Which
+    blobs a collection has to spare is the collector's to know (Invariant 8).
     """
 
     def __init__(self, disk: Disk, root: str = "blobs") -> None:
         self._disk = disk
         self._root = root
-        self._temporary = f"{root}/{_TEMPORARY}"
-        self._temporaries = 0
-        self._durable_shelves: set[str] = set()  # synced since this process began; membership only
-        self._in_flight: dict[str, int] = {}
+        self._aside = f"{root}/new"
+        self._rotten = f"{root}/rotten"
+        self._aside_count = 0
+        self._trusted: set[str] = set()  # shelves synced since this process began; membership only
         self._lock = FastRLock()
-        self.leftovers_removed = self._open()
+        self._make_root()
+        self.leftovers_removed = self._remove_leftovers()
+
+    # ---- the port
 
     def put(self, content: bytes) -> str:
         return self.put_many([content])[0]
 
     def put_many(self, contents: Iterable[bytes]) -> list[str]:
-        """As the port says. When it raises, files that were not certainly durable are gone again."""
-        pairs = [(content_id(content), content) for content in contents]
+        """As the port says. When it raises, none of these contents is there that was not there before."""
+        contents = list(contents)
+        blobs = [content_id(content) for content in contents]
         with self._lock:
             fresh: dict[str, None] = {}
             try:
-                for blob, content in pairs:
-                    if blob not in fresh and not self._disk.exists(self._path(blob)):
-                        self._place(blob, content)
+                for blob, content in zip(blobs, contents, strict=True):
+                    if blob not in fresh and not self._holds(blob, content):
                         fresh[blob] = None
-                self._sync_shelves([blob for blob, _ in pairs], fresh)
+                        self._place(blob, content)
+                self._sync_shelves(blobs)
             except DiskError:
-                self._take_back(fresh)
+                for blob in fresh:
+                    self._remove_quietly(self._path(blob))
                 raise
-            for blob, _ in pairs:
-                self._in_flight[blob] = self._in_flight.get(blob, 0) + 1
-        return [blob for blob, _ in pairs]
+        return blobs
 
     def get(self, blob: str) -> bytes:
         try:
@@ -63,8 +68,7 @@ class FileBlobs:
             raise self._missing(blob) from None
         if content_id(content) != blob:
             raise BlobRotten(
-                blob,
-                f"{self._path(blob)} holds other bytes than its name says; bring the file back from a backup",
+                blob, f"{self._path(blob)} holds other bytes than its name says; bring it back from a backup"
             )
         return content
 
@@ -72,7 +76,7 @@ class FileBlobs:
         return self._disk.exists(self._path(blob))
 
     def names(self) -> list[str]:
-        return [name for shelf in self._shelves() for name in self._disk.list(shelf) if _NAME.match(name)]
+        return [name for shelf in self._shelves() for name in self._disk.list(shelf) if _BLOB.match(name)]
 
     def size_bytes(self, blob: str) -> int:
         try:
@@ -81,35 +85,20 @@ class FileBlobs:
             raise self._missing(blob) from None
 
     def remove(self, blob: str) -> None:
-        """As the port says; not durable before the next put on its shelf, which is no harm."""
+        """As the port says. A crash may bring the blob back, which does no harm."""
         with self._lock:
-            assert blob not in self._in_flight, f"Invariant 8: blob {blob} is in flight"
             try:
                 self._disk.remove(self._path(blob))
             except FileMissing:
                 raise self._missing(blob) from None
 
-    def landed(self, blobs: Iterable[str]) -> None:
-        """The records that name these blobs are durable, or never will be: one put of each is in flight no
-        more."""
-        with self._lock:
-            for blob in blobs:
-                left = self._in_flight[blob] - 1
-                if left:
-                    self._in_flight[blob] = left
-                else:
-                    del self._in_flight[blob]
-
-    def in_flight(self) -> list[str]:
-        """The blobs given out and not landed, sorted."""
-        with self._lock:
-            return sorted(self._in_flight)
+    # ---- beyond the port
 
     def problems(self) -> Iterator[BlobError]:
         """Read every blob; what is rotten, unreadable or no blob at all. Nothing is changed."""
         for shelf in self._shelves():
             for name in self._disk.list(shelf):
-                if not _NAME.match(name) or not shelf.endswith("/" + name[:2]):
+                if not _BLOB.match(name) or not shelf.endswith("/" + name[:2]):
                     yield BlobError(name, f"{shelf}/{name} is no blob of this shelf; move it away")
                     continue
                 try:
@@ -121,64 +110,84 @@ class FileBlobs:
 
     # ---- inside
 
-    def _open(self) -> int:
-        disk = self._disk
-        disk.make_dir(self._temporary)
-        parts = self._temporary.split("/")
-        for depth in range(len(parts)):
-            disk.sync_dir("/".join(parts[:depth]))
-        leftovers = disk.list(self._temporary)
+    def _make_root(self) -> None:
+        """Make the directories, durably; also those that a process that died had made."""
+        parts = self._aside.split("/")
+        made = [depth for depth in range(1, len(parts) + 1) if not self._disk.exists("/".join(parts[:depth]))]
+        try:
+            self._disk.make_dir(self._aside)
+            for depth in range(len(parts)):
+                self._disk.sync_dir("/".join(parts[:depth]))
+        except DiskError:
+            for depth in reversed(made):
+                self._remove_quietly("/".join(parts[:depth]))
+            raise
+
+    def _remove_leftovers(self) -> int:
+        leftovers = self._disk.list(self._aside)
         for name in leftovers:
-            disk.remove(f"{self._temporary}/{name}")
+            self._disk.remove(f"{self._aside}/{name}")
         return len(leftovers)
 
+    def _holds(self, blob: str, content: bytes) -> bool:
+        """Whether the blob is there and sound. A rotten one is set aside, never erased, and makes way."""
+        path = self._path(blob)
+        try:
+            if read_file(self._disk, path) == content:
+                return True
+        except FileMissing:
+            return False
+        self._make_shelf(self._rotten)
+        number = len(self._disk.list(self._rotten)) + 1
+        self._disk.rename(path, f"{self._rotten}/{blob}.{number}")
+        return False
+
+    def _place(self, blob: str, content: bytes) -> None:
+        """Write the content aside, sync it and give it its name, which is not durable yet."""
+        shelf = f"{self._root}/{blob[:2]}"
+        self._trusted.discard(shelf)
+        self._make_shelf(shelf)
+        self._aside_count += 1
+        aside = f"{self._aside}/{self._aside_count}"
+        try:
+            file = self._disk.open(aside, create=True)
+            try:
+                file.write_at(0, content)
+                file.sync()
+            finally:
+                file.close()
+            self._disk.rename(aside, f"{shelf}/{blob}")
+        except DiskError:
+            self._remove_quietly(aside)
+            raise
+
+    def _make_shelf(self, shelf: str) -> None:
+        if self._disk.exists(shelf):
+            return
+        try:
+            self._disk.make_dir(shelf)
+            self._disk.sync_dir(self._root)
+        except DiskError:
+            self._remove_quietly(shelf)
+            raise
+
+    def _sync_shelves(self, blobs: list[str]) -> None:
+        """Make the names durable, on each shelf that got one or was not synced since this process began."""
+        for shelf in sorted({f"{self._root}/{blob[:2]}": None for blob in blobs}):
+            if shelf not in self._trusted:
+                self._disk.sync_dir(shelf)
+                self._trusted.add(shelf)
+
     def _path(self, blob: str) -> str:
-        if not _NAME.match(blob):
+        if not _BLOB.match(blob):
             raise BlobMissing(repr(blob), "is no blob's name; those are 64 hex digits")
         return f"{self._root}/{blob[:2]}/{blob}"
 
     def _missing(self, blob: str) -> BlobMissing:
-        return BlobMissing(blob, f"{self._path(blob)} does not exist; bring the file back from a backup")
+        return BlobMissing(blob, f"{self._path(blob)} does not exist; bring it back from a backup")
 
     def _shelves(self) -> list[str]:
         return [f"{self._root}/{name}" for name in self._disk.list(self._root) if _SHELF.match(name)]
-
-    def _place(self, blob: str, content: bytes) -> None:
-        """Write the content aside, sync it and give it its name, which is not durable yet."""
-        self._temporaries += 1
-        aside = f"{self._temporary}/{self._temporaries}"
-        file = self._disk.open(aside, create=True)
-        try:
-            file.write_at(0, content)
-            file.sync()
-        except DiskError:
-            file.close()
-            self._remove_quietly(aside)
-            raise
-        file.close()
-        shelf = f"{self._root}/{blob[:2]}"
-        if not self._disk.is_dir(shelf):
-            self._disk.make_dir(shelf)
-            self._disk.sync_dir(self._root)
-        self._disk.rename(aside, self._path(blob))
-
-    def _sync_shelves(self, blobs: list[str], fresh: dict[str, None]) -> None:
-        """Make the names durable: of shelves with fresh blobs, and of those not synced since this process
-        began.
-
-                A blob that was there already may have come from a process that died before it synced the directory.
-        """
-        shelves = {blob[:2]: None for blob in blobs if blob in fresh or blob[:2] not in self._durable_shelves}
-        for shelf in sorted(shelves):
-            self._durable_shelves.discard(shelf)
-            self._disk.sync_dir(f"{self._root}/{shelf}")
-            self._durable_shelves.add(shelf)
-
-    def _take_back(self, fresh: dict[str, None]) -> None:
-        """After a failure: a name whose sync failed may look durable for ever and not be, so nothing may
-        find it."""
-        for blob in fresh:
-            self._remove_quietly(self._path(blob))
 
     def _remove_quietly(self, path: str) -> None:
         try:

@@ -10,7 +10,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from engine.io.disk import DirectoryLocked, DiskError, DiskFull, FileMissing, SyncFailed
@@ -151,7 +151,7 @@ class RealDisk:
             raise _error_of(error, path, "stat") from error
 
     @contextmanager
-    def _directory(self, names: list[str], path: str) -> Iterator[int]:
+    def _directory(self, names: Sequence[str], path: str) -> Iterator[int]:
         """The descriptor of a directory below the root, reached one name at a time and through no link."""
         assert self._root_fd >= 0, "the disk is open"
         fd = self._root_fd

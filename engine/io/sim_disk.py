@@ -1,5 +1,4 @@
-"""The Disk port in memory: deterministic, with every operation numbered and recorded, and with faults to
-order.
+"""The Disk port in memory: deterministic, every operation numbered and recorded, with faults to order.
 
     disk = SimDisk(seed=7)
     ... work ...
@@ -13,7 +12,7 @@ is the last number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from engine import limits
@@ -47,7 +46,7 @@ class SimDisk:
     def __init__(
         self,
         *,
-        seed: int = 0,
+        seed: int | str = 0,
         sector_bytes: int = limits.SECTOR_BYTES,
         capacity_bytes: int | None = None,
         media: Media | None = None,
@@ -186,7 +185,7 @@ class SimDisk:
         self.faults.crash_op = self.ops + 1
         self.faults.crashed = True
 
-    def after_power_loss(self, kind: CrashKind = "lost", seed: int | None = None) -> SimDisk:
+    def after_power_loss(self, kind: CrashKind = "lost", seed: int | str | None = None) -> SimDisk:
         """A new disk: what this one may hold when power comes back."""
         media = media_after_crash(self.media, kind, self.seed if seed is None else seed)
         disk = SimDisk(seed=self.seed, capacity_bytes=self.capacity_bytes, media=media)
@@ -207,11 +206,10 @@ class SimDisk:
     # ---- faults to order
 
     def fail_sync(self, nth: int, *, pages: PagesAfterFailure = "dropped", times: int | None = 1) -> None:
-        """Let the nth sync fail (files and directories counted from 1), and `times - 1` after it (None: for
-        ever).
+        """Let the nth sync fail, files and directories counted from 1, and `times - 1` after it (None: all).
 
-                What was not synced then leaves the cache (`dropped`), or stays readable without ever becoming durable
-                (`kept`).
+        What was not synced then leaves the cache (`dropped`), or stays readable without ever becoming
+        durable (`kept`).
         """
         self.faults.failing_syncs.add(nth, times)
         self.faults.pages = pages
@@ -230,8 +228,7 @@ class SimDisk:
         self.faults.misdirected[op] = shift_sectors
 
     def flip_bit(self, path: str, bit: int) -> None:
-        """Let one bit of a file read wrong, from now on and after crashes, until it is written again or
-        healed."""
+        """Let one bit of a file read wrong, also after crashes, until it is written again or healed."""
         node = self._node(path)
         assert isinstance(node, FileNode) and 0 <= bit < node.size_bytes * 8, "the bit is in the file"
         number = self._find(path)
@@ -258,7 +255,7 @@ class SimDisk:
         self.trace.operations.append(operation)
         self.media.apply(op, operation)
 
-    def _sync(self, path: str, operation_of) -> None:
+    def _sync(self, path: str, operation_of: Callable[[SyncOutcome], Operation]) -> None:
         """One sync of a file or directory, with the outcome that was ordered."""
         outcome: SyncOutcome = "synced"
         nth = self.syncs + 1
@@ -349,8 +346,7 @@ class SimFile:
         return content[skip_bytes : skip_bytes + length_bytes]
 
     def write_at(self, offset_bytes: int, content: bytes) -> None:
-        """As the port says; on a full disk the sectors that fit are written before DiskFull, as a real one
-        does."""
+        """As the port says; on a full disk the sectors that fit are written before DiskFull comes."""
         node = self._node()
         assert offset_bytes >= 0, "an offset is a count"
         if not content:
@@ -475,9 +471,8 @@ def crash_images(
     at: int | Iterable[int] | None = None,
     *,
     kinds: Iterable[CrashKind] = CRASH_KINDS,
-    seeds: Iterable[int] = (0,),
+    seeds: Iterable[int | str] = (0,),
 ) -> Iterator[CrashImage]:
-    """The disks that crashes at these points of a trace may leave; see `crash_media` for what is asked
-    how."""
+    """The disks that crashes at these points of a trace may leave; asked for as in `crash_media`."""
     for point, media in crash_media(trace, at, kinds=kinds, seeds=seeds):
         yield CrashImage(point, SimDisk(seed=point.seed, media=media))

@@ -27,8 +27,7 @@ class Moments:
 
 
 class Faults:
-    """The faults that are ordered. Rot is an overlay: the medium keeps the truth, readers get the mask as
-    well."""
+    """What is ordered. Rot is an overlay: the medium keeps the truth, readers get the mask on it."""
 
     def __init__(self) -> None:
         self.crash_op: int | None = None
