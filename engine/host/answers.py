@@ -253,5 +253,3 @@ class Version(_Shape, frozen=True, omit_defaults=False):
     engine: str
     prelude: int
     vm: str
-
-

@@ -41,7 +41,9 @@ def body_of(draft: hub.Draft) -> kinds.Body:
 def _revision(draft: hub.Draft) -> kinds.Body:
     attempt: Attempted = draft.detail
     operation = draft.operation
-    assert draft.number is not None and attempt.heap is not None, "an accepted attempt has a number and a heap"
+    assert draft.number is not None and attempt.heap is not None, (
+        "an accepted attempt has a number and a heap"
+    )
     rollback = operation if isinstance(operation, hub.Rollback) else None
     return kinds.Revision(
         n=draft.number,
@@ -252,9 +254,7 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
 def _answer_call(body: kinds.Call) -> answers.OperationAnswer:
     if body.failure is None:
         assert body.value is not None, "a call that did not fail has a value"
-        return answers.CallOk(
-            ok=True, value=msgspec.Raw(body.value), revision=body.revision, logs=body.logs
-        )
+        return answers.CallOk(ok=True, value=msgspec.Raw(body.value), revision=body.revision, logs=body.logs)
     if body.failure.kind == "missing":
         return answers.Missing(ok=False, error=body.failure.error, hint=body.failure.hint)
     return answers.CallFailed(

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from engine import limits
 from engine.host.shell import Failed, Shell
-from engine.io.log import Cursor, Log, LogEntry, LogHead
-from engine.record import Body, encode, genesis_previous
+from engine.io.file_log import FileLog
+from engine.io.log import Cursor, LogEntry, LogHead
+from engine.record.kinds import Body
+from engine.record.records import FIRST_PREVIOUS, FIRST_SEQ, encode
 
 
 class Written(NamedTuple):
@@ -34,7 +36,7 @@ class Chain:
 
     @classmethod
     def empty(cls) -> Chain:
-        return cls(-1, genesis_previous())
+        return cls(FIRST_SEQ - 1, FIRST_PREVIOUS)
 
     def fall_back(self) -> None:
         self.seq, self.hash = self.durable_seq, self.durable_hash
@@ -45,7 +47,7 @@ class Writer:
 
     def __init__(
         self,
-        log: Log,
+        log: FileLog,
         shell: Shell,
         *,
         on_durable: Callable[[LogHead, list[Written]], None],
@@ -62,16 +64,14 @@ class Writer:
         self._cancel_delay: Callable[[], None] | None = None
 
     def last_seq(self, world: str) -> int:
-        """The last queued sequence of a world; -1 before its genesis."""
+        """The last queued sequence of a world; 0 before its genesis."""
         return self._chain(world).seq
 
     def put(self, body: Body, *, world: str, seq: int, actor: str, flick: int, urgent: bool) -> LogEntry:
         """Queue a record that follows its world's last one (Invariant 6)."""
         chain = self._chain(world)
         assert seq == chain.seq + 1, f"Invariant 6: {world} continues at {chain.seq + 1}, not {seq}"
-        entry, entry_hash = encode(
-            body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash
-        )
+        entry, entry_hash = encode(body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash)
         chain.seq, chain.hash = seq, entry_hash
         self._queue.append((entry, entry_hash))
         self._urgent = self._urgent or urgent
@@ -121,7 +121,12 @@ class Writer:
             self._in_flight.append(self._queue.popleft())
         self._urgent = self._urgent and bool(self._queue)
         entries = [entry for entry, _ in self._in_flight]
-        self._shell.work("log", lambda: (self._log.append(entries), self._log.head()), self._appended)
+        self._shell.work("log", lambda: self._write(entries), self._appended)
+
+    def _write(self, entries: list[LogEntry]) -> tuple[list[Cursor], LogHead]:
+        """On the log's lane. A log that had failed is tried again."""
+        self._log.resume()
+        return self._log.append(entries), self._log.head()
 
     def _appended(self, result: tuple[list[Cursor], LogHead] | Failed) -> None:
         batch, self._in_flight = self._in_flight, []

@@ -1,0 +1,50 @@
+"""The engines that heads run on: the present one, and older ones from their blobs. A head runs on what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastrlock.rlock import FastRLock
+
+from engine.io.blobs import Blobs
+from engine.logic import Engine, VmPool
+
+
+class EngineForeign(Exception):
+    """A heap needs an engine that this installation cannot be; both are named."""
+
+
+class Engines:
+    """VM pools by engine identity. `load(wasm)` compiles another engine when a world needs one."""
+
+    def __init__(
+        self, present: Engine, pool: VmPool, blobs: Blobs, load: Callable[[bytes], tuple[Engine, VmPool]]
+    ) -> None:
+        self.identity = present.identity
+        self.blob = blobs.put(present.wasm)
+        self.pool = pool
+        self._blobs = blobs
+        self._load = load
+        self._lock = FastRLock()
+        self._pools: dict[str, VmPool] = {present.identity: pool}
+
+    def pool_for(self, identity: str, blob: str) -> VmPool:
+        """The pool for heaps of an engine. Raises EngineForeign, BlobMissing, BlobRotten."""
+        pool = self._pools.get(identity)
+        if pool is not None:
+            return pool
+        with self._lock:
+            if identity not in self._pools:
+                engine, loaded = self._load(self._blobs.get(blob))
+                if engine.identity != identity:
+                    loaded.close()
+                    raise EngineForeign(
+                        f"this world's heap runs on engine '{identity}'; this installation is '{engine.identity}'. "
+                        "Open the directory with the version that wrote it"
+                    )
+                self._pools[identity] = loaded
+            return self._pools[identity]
+
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.close()

@@ -1,0 +1,301 @@
+"""The host: it pumps events through the hubs of its worlds and performs the effects that they decide.
+
+Everything here runs on one thread. Jobs and appends run on the shell's lanes and come back as events, so the same
+host lives on threads and fsync, or in simulated time on simulated ports.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from engine.host import answers
+from engine.host.admission import Door
+from engine.host.api import Done, Upkeep
+from engine.host.bodies import answer_of, body_of
+from engine.host.creation import Creations
+from engine.host.jobs import Jobs
+from engine.host.parts import Parts
+from engine.host.reads import Reads
+from engine.host.runtime import Runtime, Runtimes
+from engine.host.shell import Failed, Shell
+from engine.host.upkeep import Keeper
+from engine.host.writer import Writer, Written
+from engine.hub import messages as hub
+from engine.hub import step
+from engine.io.disk import Disk
+from engine.io.log import LogHead
+from engine.record import kinds
+
+HOST = "host"
+"""The actor of what the host does of itself; nobody waits for it, so it needs no place in the in-flight file."""
+
+
+@dataclass(slots=True)
+class _Op:
+    """One operation on its way: who waits for it, and its slot in the in-flight file."""
+
+    operation: hub.Operation
+    actor: str
+    request: hub.Request | None
+    done: Done
+    slot: int | None = None
+
+
+class Host(Reads):
+    """Implements `api.Application`. `live()` and `simulated()` build it."""
+
+    def __init__(self, parts: Parts, shell: Shell, *, open_disk: Callable[[str], Disk]) -> None:
+        self.parts = parts
+        self.shell = shell
+        self.runtimes = Runtimes(parts)
+        self.door = Door(parts, shell)
+        self._writer = Writer(parts.log, shell, on_durable=self._durable, on_failed=self._append_failed)
+        self._creations = Creations(parts, self.runtimes, self._writer)
+        self._jobs = Jobs(parts)
+        self._keeper = Keeper(parts, shell, open_disk)
+        self._ops: dict[int, _Op] = {}
+        self._timers: dict[tuple[str, int], Callable[[], None]] = {}
+        self._events: deque[tuple[Runtime, hub.Event]] = deque()
+        self._pumping = False
+        self._next_op = 1
+        self._draining: set[str] = set()
+        self._on_drained: Callable[[], None] | None = None
+
+    # ---- operations -------------------------------------------------------------------------------------------------
+
+    def create_world(self, name: str, *, actor: str, request_id: str | None, done: Done) -> None:
+        """Record a genesis; answered Created once it is durable."""
+        if refusal := self.door.closed():
+            done(refusal)
+            return
+        flick = self.shell.clock.now_flicks()
+        self._creations.start(name, actor=actor, request_id=request_id, flick=flick, done=done)
+
+    def submit(
+        self, world: str, operation: hub.Operation, *, actor: str, request_id: str | None, done: Done
+    ) -> None:
+        """Hand an operation to its world's hub; `done` gets exactly one answer."""
+        runtime = self._open(world)
+        if runtime is None:
+            done(answers.Missing(ok=False, error=f"there is no world {world}", hint="`pw worlds` lists them"))
+            return
+        request = self.door.request(operation, request_id)
+        refusal = self.door.refuse(runtime, operation, request)
+        if refusal is not None:
+            done(refusal)
+            return
+        self.admit(runtime, operation, actor=actor, request=request, done=done)
+
+    def admit(
+        self,
+        runtime: Runtime,
+        operation: hub.Operation,
+        *,
+        actor: str,
+        request: hub.Request | None,
+        done: Done,
+    ) -> None:
+        """The part of `submit` behind the door; the host's own operations enter here."""
+        op = self._next_op
+        self._next_op += 1
+        self._ops[op] = _Op(operation, actor, request, done)
+        clock = self.shell.clock
+        seed = int.from_bytes(self.parts.entropy.draw(8), "little")
+        self._feed(
+            runtime,
+            hub.Admit(op, operation, actor, request, clock.now_flicks(), clock.monotonic_flicks(), seed),
+        )
+
+    def _open(self, world: str) -> Runtime | None:
+        """The world's runtime; one that was made on an older prelude is upgraded first."""
+        runtime = self.runtimes.get(world)
+        if runtime is not None and runtime.needs_upgrade(self.parts.prelude_version):
+            runtime.upgrading = True
+            self.admit(runtime, hub.Upgrade(), actor=HOST, request=None, done=lambda _: None)
+        return runtime
+
+    def recover(self) -> None:
+        """What the last process left in flight becomes `interrupted` incidents (Invariant 16)."""
+        for left in self.parts.inflight.leftover():
+            runtime = self.runtimes.get(left.work.world)
+            if runtime is None or left.was_recorded(runtime.hub.durable_seq):
+                self.parts.inflight.remove(left.slot)
+                continue
+            request = left.work.request
+            self.admit(
+                runtime,
+                hub.Interrupt(left.body(), hub.Request(request.id, request.hash) if request else None),
+                actor=HOST,
+                request=None,
+                done=partial(self._recovered, left.slot),
+            )
+
+    def _recovered(self, slot: int, answer: answers.OperationAnswer) -> None:
+        if not isinstance(answer, answers.Refused):
+            self.parts.inflight.remove(slot)
+
+    # ---- upkeep -----------------------------------------------------------------------------------------------------
+
+    def keep_up(self) -> None:
+        """Begin the upkeep that runs by itself."""
+        self._keeper.start()
+
+    def gc(self, *, done: Callable[[Upkeep], None]) -> None:
+        self._keeper.gc(done=done)
+
+    def backup(self, directory: str, *, done: Callable[[Upkeep], None]) -> None:
+        self._writer.flush()
+        self._keeper.backup(directory, done=done)
+
+    def drain(self, done: Callable[[], None]) -> None:
+        """Take no new work, let what runs end, seal the log; then `done`."""
+        assert self._on_drained is None, "a host drains once"
+        self._on_drained = done
+        self.door.draining = True
+        self._keeper.stop()
+        self._draining = {runtime.id for runtime in self.runtimes.opened()}
+        for runtime in self.runtimes.opened():
+            self._feed(runtime, hub.Drain())
+        self._drain_further()
+
+    def _drain_further(self) -> None:
+        if self._on_drained is None or self._draining or not self._creations.idle():
+            return
+        if not self._writer.idle():
+            self._writer.flush()
+            return
+        done, self._on_drained = self._on_drained, None
+        self.shell.work("log", self.parts.seal, lambda _: done())
+
+    # ---- the pump ---------------------------------------------------------------------------------------------------
+
+    def _feed(self, runtime: Runtime, event: hub.Event) -> None:
+        self._events.append((runtime, event))
+        if self._pumping:
+            return
+        self._pumping = True
+        try:
+            while self._events:
+                runtime, event = self._events.popleft()
+                with runtime.lock:
+                    effects = step(runtime.hub, event)
+                for effect in effects:
+                    self._perform(runtime, effect)
+        finally:
+            self._pumping = False
+
+    def _perform(self, runtime: Runtime, effect: hub.Effect) -> None:
+        match effect:
+            case hub.RunJob():
+                self._run(runtime, effect)
+            case hub.Append():
+                self._append(runtime, effect)
+            case hub.Answer():
+                self._answer(runtime, effect)
+            case hub.SetTimer():
+                token = effect.token
+                self._timers[runtime.id, token] = self.shell.at(
+                    effect.at_monotonic_flicks, lambda: self._timer_fired(runtime, token)
+                )
+            case hub.CancelTimer():
+                self._timers.pop((runtime.id, effect.token))()
+            case hub.Drained():
+                self._draining.discard(runtime.id)
+                self._drain_further()
+
+    def _run(self, runtime: Runtime, job: hub.RunJob) -> None:
+        op = self._ops[job.op]
+        if op.slot is None and op.actor != HOST:
+            op.slot = self.parts.inflight.add(runtime.work_of(job, op.request))
+        self.shell.work(
+            "vm", lambda: self._jobs.run(runtime, job), lambda result: self._job_done(runtime, job, result)
+        )
+
+    def _job_done(self, runtime: Runtime, job: hub.RunJob, result: hub.Event | Failed) -> None:
+        if isinstance(result, Failed):
+            self.door.storage_failed(result.error)
+            result = hub.JobLost(job.op, str(result.error))
+        self._feed(runtime, result)
+
+    def _append(self, runtime: Runtime, effect: hub.Append) -> None:
+        for draft in effect.drafts:
+            body = body_of(draft)
+            runtime.undurable[draft.seq] = body
+            op = self._ops.get(draft.op)
+            if op is not None and effect.urgent and draft.actor != HOST:
+                if op.slot is None:
+                    op.slot = self.parts.inflight.add(runtime.work_of(draft, op.request))
+                self.parts.inflight.drafted(op.slot, draft.seq)
+            self._writer.put(
+                body,
+                world=runtime.id,
+                seq=draft.seq,
+                actor=draft.actor,
+                flick=draft.flick,
+                urgent=effect.urgent,
+            )
+
+    def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:
+        op = self._ops.pop(effect.op)
+        if op.slot is not None:
+            self.parts.inflight.remove(op.slot)
+        if effect.refusal is not None:
+            op.done(self.door.refused(effect.refusal))
+            return
+        assert effect.seq is not None, "an answer is an outcome or a refusal"
+        body = runtime.undurable.get(effect.seq) or runtime.recent.get(effect.seq)
+        if body is None:
+            body = self.parts.ledger.body_at(runtime.id, effect.seq)
+        assert body is not None, "the answer to a request id is kept as long as the id"
+        op.done(answer_of(body, world=runtime.id, seq=effect.seq))
+
+    def _timer_fired(self, runtime: Runtime, token: int) -> None:
+        del self._timers[runtime.id, token]
+        self._feed(runtime, hub.TimerFired(token, self.shell.clock.monotonic_flicks()))
+
+    # ---- what the writer says ---------------------------------------------------------------------------------------
+
+    def _durable(self, head: LogHead, written: list[Written]) -> None:
+        self.door.storage_works()
+        self.parts.ledger.durable(head, written)
+        last: dict[str, int] = {}
+        for record in written:
+            last[record.entry.world] = record.entry.seq
+        for world, seq in last.items():
+            if self._creations.pending(world):
+                self._creations.durable(world)
+                continue
+            runtime = self.runtimes.get(world)
+            assert runtime is not None, "who writes records is open"
+            bodies = runtime.made_durable(seq)
+            for body in bodies:
+                self._jobs.release(body)
+            self._feed(runtime, hub.Durable(seq))
+            self._after_durable(runtime, bodies)
+        self._drain_further()
+
+    def _after_durable(self, runtime: Runtime, bodies: list[kinds.Body]) -> None:
+        """A purge forgets the world's bodies as soon as it is durable; a long tail is checkpointed."""
+        if any(isinstance(body, kinds.Purge) for body in bodies):
+            self._keeper.erase(runtime.id)
+        elif runtime.wants_checkpoint() and not self.door.draining:
+            runtime.checkpointing()
+            self.admit(runtime, hub.Checkpoint(), actor=HOST, request=None, done=lambda _: None)
+
+    def _append_failed(self, durable: dict[str, int], error: BaseException) -> None:
+        self.door.storage_failed(error)
+        refusal = self.door.storage_refusal()
+        for world, seq in durable.items():
+            if self._creations.pending(world):
+                self._creations.failed(world, refusal)
+                continue
+            runtime = self.runtimes.get(world)
+            assert runtime is not None, "who writes records is open"
+            for body in runtime.undurable.values():
+                self._jobs.release(body)
+            runtime.undurable.clear()
+            self._feed(runtime, hub.AppendFailed(seq, str(error)))
+        self._drain_further()

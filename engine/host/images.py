@@ -1,0 +1,138 @@
+"""Heaps between the VM and the blobs: images by root, sharing the genesis heap as their base."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from fastrlock.rlock import FastRLock
+
+from engine import limits
+from engine.io.blobs import Blobs
+from engine.limits import PAGE_BYTES
+from engine.logic.image import HeapImage, HeapMeta
+from engine.record import heaps
+from engine.record.kinds import HeapRef
+
+
+class HeapDamaged(Exception):
+    """A stored heap does not hash to its root."""
+
+
+class Images:
+    """Called from any thread. Keeps the images used last, at most IMAGES_KEPT_BYTES_MAX of their own pages."""
+
+    def __init__(self, blobs: Blobs, pins: Pins) -> None:
+        self._blobs = blobs
+        self._pins = pins
+        self._lock = FastRLock()
+        self._kept: OrderedDict[str, HeapImage] = OrderedDict()
+        self._kept_bytes = 0
+        self._depths: dict[str, int] = {}
+        self._genesis: HeapImage | None = None
+
+    def begin(self, genesis: HeapImage) -> None:
+        """Name the heap that most worlds share as their base."""
+        self._genesis = genesis
+
+    def get(self, ref: HeapRef) -> HeapImage:
+        """The image of a stored heap. Raises BlobMissing, BlobRotten, HeapRefused, HeapDamaged."""
+        with self._lock:
+            image = self._kept.get(ref.root)
+            if image is not None:
+                self._kept.move_to_end(ref.root)
+                return image
+        image, depth = self._load(ref)
+        self._keep(ref, image, depth)
+        return image
+
+    def put(self, image: HeapImage, *, parent: HeapRef | None) -> HeapRef:
+        """Store an image durably (Invariant 7), as a delta where there is a parent.
+
+        The blob is pinned until the caller says that its record has landed (Invariant 8).
+        """
+        depth = self._depth(parent) if parent is not None else -1
+        if parent is None or heaps.needs_base(depth) or _is_large(image):
+            content, depth = heaps.encode_base(image.to_bytes(), image.meta.to_bytes()), 0
+        else:
+            content, depth = self._delta(image, parent, depth), depth + 1
+        ref = HeapRef(image.root, self._pins.put(self._blobs, content))
+        self._keep(ref, image, depth)
+        return ref
+
+    def _delta(self, image: HeapImage, parent: HeapRef, parent_depth: int) -> bytes:
+        before = self.get(parent)
+        pages = [heaps.Page(n, image.page(n), before.page(n)) for n in image.pages_differing(before)]
+        return heaps.encode_delta(
+            parent.blob,
+            parent_depth=parent_depth,
+            size_bytes=image.size_bytes,
+            meta=image.meta.to_bytes(),
+            pages=pages,
+        )
+
+    def _load(self, ref: HeapRef) -> tuple[HeapImage, int]:
+        heap = heaps.load(self._blobs, ref.blob)
+        meta = HeapMeta.from_bytes(heap.meta)
+        image = HeapImage.from_bytes(bytes(heap.memory), meta)
+        if image.root != ref.root:
+            raise HeapDamaged(f"heap {ref.root}: blob {ref.blob} holds another heap ({image.root})")
+        genesis = self._genesis
+        if genesis is not None and image.size_bytes >= genesis.size_bytes:
+            changed = image.pages_differing(genesis)
+            if len(changed) <= limits.HEAP_DELTA_PAGES_MAX:
+                pages = {n: image.page(n) for n in changed}
+                image = HeapImage.from_parent(genesis, pages, image.size_bytes, meta)
+        return image, heap.depth
+
+    def _depth(self, ref: HeapRef) -> int:
+        depth = self._depths.get(ref.blob)
+        return depth if depth is not None else heaps.depth_of(ref.blob, self._blobs.get(ref.blob))
+
+    def _keep(self, ref: HeapRef, image: HeapImage, depth: int) -> None:
+        with self._lock:
+            self._depths[ref.blob] = depth
+            if ref.root not in self._kept:
+                self._kept[ref.root] = image
+                self._kept_bytes += _own_bytes(image)
+            while self._kept_bytes > limits.IMAGES_KEPT_BYTES_MAX and len(self._kept) > 1:
+                _, oldest = self._kept.popitem(last=False)
+                self._kept_bytes -= _own_bytes(oldest)
+
+
+class Pins:
+    """Blobs that were put and are not yet named by a durable record. Collection spares them (Invariant 8)."""
+
+    def __init__(self) -> None:
+        self.lock = FastRLock()
+        """Held while a blob is put, and by a collection while it decides about one."""
+        self._counts: dict[str, int] = {}
+
+    def put(self, blobs: Blobs, content: bytes) -> str:
+        """Store and pin."""
+        with self.lock:
+            blob = blobs.put(content)
+            self._counts[blob] = self._counts.get(blob, 0) + 1
+            return blob
+
+    def landed(self, blob: str) -> None:
+        """The record that names it is durable, or never will be."""
+        with self.lock:
+            count = self._counts[blob] - 1
+            if count:
+                self._counts[blob] = count
+            else:
+                del self._counts[blob]
+
+    def names(self) -> list[str]:
+        with self.lock:
+            return sorted(self._counts)
+
+
+def _own_bytes(image: HeapImage) -> int:
+    own = len(image.page_numbers) * PAGE_BYTES
+    return own if own else image.size_bytes
+
+
+def _is_large(image: HeapImage) -> bool:
+    """Storing more than half of its pages as a delta would save nothing."""
+    return len(image.page_numbers) * PAGE_BYTES * 2 > image.size_bytes

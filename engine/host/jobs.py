@@ -1,0 +1,195 @@
+"""Jobs on the VM lane: from what the hub wants run to the event that says what came of it.
+
+Called on any thread. A job reads only what cannot change under it: images, one revision's catalogue, and the data of
+its snapshot, under the world's lock.
+"""
+
+from __future__ import annotations
+
+from engine import limits
+from engine.host.bodies import Attempted
+from engine.host.parts import Parts
+from engine.host.runtime import Runtime
+from engine.hub import messages as hub
+from engine.logic import HeapImage, VmPool
+from engine.logic import jobs as logic
+from engine.record import kinds
+from engine.record.checkpoints import encode_data
+
+
+class Snapshot:
+    """A world's data as it was at one sequence: the `DataView` of a job."""
+
+    def __init__(self, runtime: Runtime, seq: int) -> None:
+        self._runtime = runtime
+        self._seq = seq
+
+    def get(self, key: str) -> bytes | None:
+        with self._runtime.lock:
+            return self._runtime.hub.data.get(key, self._seq)
+
+    def list(self, prefix: str, after: str | None, limit: int | None) -> list[tuple[str, bytes]]:
+        with self._runtime.lock:
+            return self._runtime.hub.data.list(prefix, after, limit, self._seq)
+
+
+class Jobs:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def run(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
+        """Raises what storage raises; whatever the guest does is an outcome."""
+        match job.operation:
+            case hub.Call():
+                return self._call(runtime, job, job.operation)
+            case hub.Execute():
+                return self._execute(runtime, job, job.operation)
+            case hub.Develop():
+                return self._develop(runtime, job, job.operation)
+            case hub.Rollback():
+                return self._rollback(runtime, job, job.operation)
+            case hub.Upgrade():
+                return self._upgrade(runtime, job)
+            case hub.Checkpoint():
+                return self._checkpoint(runtime, job)
+            case other:
+                raise AssertionError(f"{type(other).__name__} needs no job")
+
+    def release(self, body: kinds.Body) -> None:
+        """A record is durable, or will never be: collection decides about its blobs from now on."""
+        match body:
+            case kinds.Revision() if body.cause != "rollback":
+                self._parts.pins.landed(body.heap.blob)
+            case kinds.Checkpoint():
+                self._parts.pins.landed(body.data_blob)
+
+    def _call(self, runtime: Runtime, job: hub.RunJob, call: hub.Call) -> hub.Event:
+        outcome = logic.call(
+            self._pool(runtime),
+            self._image(runtime, job.revision),
+            call.function,
+            call.args,
+            flick=job.flick,
+            seed=job.seed,
+            fuel=limits.CALL_FUEL_MAX,
+            data=Snapshot(runtime, job.snapshot),
+        )
+        return _call_done(job, outcome)
+
+    def _execute(self, runtime: Runtime, job: hub.RunJob, execute: hub.Execute) -> hub.Event:
+        outcome = logic.execute(
+            self._pool(runtime),
+            self._image(runtime, job.revision),
+            execute.expression,
+            flick=job.flick,
+            seed=job.seed,
+            fuel=limits.CALL_FUEL_MAX,
+            data=Snapshot(runtime, job.snapshot),
+        )
+        return _call_done(job, outcome)
+
+    def _develop(self, runtime: Runtime, job: hub.RunJob, develop: hub.Develop) -> hub.Event:
+        base = list(runtime.catalogue.values())
+        outcome = logic.develop(
+            self._pool(runtime),
+            self._image(runtime, job.revision),
+            develop.source,
+            commonjs=develop.commonjs,
+            fuel=limits.DEVELOP_FUEL_MAX,
+            catalogue=base,
+        )
+        return self._attempt_done(runtime, job, outcome, source=develop.source, commonjs=develop.commonjs)
+
+    def _upgrade(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
+        outcome = logic.upgrade(
+            self._pool(runtime),
+            self._image(runtime, job.revision),
+            fuel=limits.DEVELOP_FUEL_MAX,
+            catalogue=list(runtime.catalogue.values()),
+        )
+        return self._attempt_done(runtime, job, outcome, source="", commonjs=None)
+
+    def _attempt_done(
+        self,
+        runtime: Runtime,
+        job: hub.RunJob,
+        outcome: logic.AttemptOutcome,
+        *,
+        source: str,
+        commonjs: str | None,
+    ) -> hub.Event:
+        heap = None
+        if outcome.verdict == "accepted":
+            assert outcome.image is not None, "an accepted attempt has a heap"
+            heap = self._store(outcome.image, runtime.heaps[job.revision])
+        attempted = Attempted(
+            source=source,
+            commonjs=commonjs,
+            rewritten=outcome.rewritten,
+            changes=outcome.changes,
+            definitions=outcome.definitions,
+            logs=outcome.logs,
+            fuel=outcome.fuel,
+            heap=heap,
+            prelude_version=self._parts.prelude_version,
+            kind=outcome.kind or "",
+            reason=outcome.reason or "",
+        )
+        return hub.AttemptDone(job.op, outcome.verdict, attempted)
+
+    def _rollback(self, runtime: Runtime, job: hub.RunJob, rollback: hub.Rollback) -> hub.Event:
+        """The target's heap becomes the head again; nothing runs."""
+        row = self._parts.ledger.revision(runtime.id, rollback.revision)
+        assert row is not None and row.body is not None, "the hub knows which revisions there are"
+        target = row.body
+        rows = self._parts.ledger.definitions_at(runtime.id, rollback.revision)
+        then = {row.definition.name: row.definition for row in rows}
+        now = runtime.catalogue
+        changed = [name for name in then if name in now and then[name] != now[name]]
+        added = [name for name in then if name not in now]
+        self._parts.images.get(target.heap)  # it must still be there, and sound
+        attempted = Attempted(
+            source="",
+            commonjs=None,
+            rewritten="",
+            changes=kinds.Changes(
+                added=sorted(added), changed=sorted(changed), removed=sorted(n for n in now if n not in then)
+            ),
+            definitions=[then[name] for name in sorted([*added, *changed])],
+            logs=[],
+            fuel=0,
+            heap=target.heap,
+            prelude_version=target.prelude_version,
+        )
+        return hub.AttemptDone(job.op, "accepted", attempted)
+
+    def _checkpoint(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
+        content, digest, rows = encode_data(Snapshot(runtime, job.snapshot).list("", None, None))
+        checkpoint = kinds.Checkpoint(
+            revision=job.revision,
+            heap=runtime.heaps[job.revision],
+            data_blob=self._parts.pins.put(self._parts.blobs, content),
+            data_digest=digest,
+            rows=rows,
+        )
+        return hub.AttemptDone(job.op, "accepted", checkpoint)
+
+    def _store(self, image: HeapImage, parent: kinds.HeapRef) -> kinds.HeapRef:
+        return self._parts.images.put(image, parent=parent)
+
+    def _pool(self, runtime: Runtime) -> VmPool:
+        return self._parts.engines.pool_for(runtime.engine.identity, runtime.engine.blob)
+
+    def _image(self, runtime: Runtime, revision: int) -> HeapImage:
+        return self._parts.images.get(runtime.heaps[revision])
+
+
+def _call_done(job: hub.RunJob, outcome: logic.CallOutcome) -> hub.Event:
+    return hub.CallDone(
+        job.op,
+        outcome.ok,
+        outcome.missing,
+        tuple(hub.Read(read.key, read.prefix, read.after, read.until) for read in outcome.reads),
+        tuple(hub.Write(key, value) for key, value in outcome.writes),
+        outcome,
+    )

@@ -1,0 +1,133 @@
+"""The projection as the host uses it: one lock, durable batches applied a little later, always before a read."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fastrlock.rlock import FastRLock
+
+from engine.host.writer import Written
+from engine.hub import messages as hub
+from engine.io.disk import Disk
+from engine.io.log import Cursor, Log, LogHead
+from engine.record import kinds
+from engine.record.projection import Projection
+from engine.record.projection import rows as projected
+from engine.record.records import decode
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWorld:
+    """All that a runtime begins with."""
+
+    hub: hub.Loaded
+    heap: kinds.HeapRef
+    prelude_version: int
+    engine: str
+    engine_blob: str
+    catalogue: Sequence[kinds.Definition]
+    quarantined: Sequence[str]
+
+
+class Ledger:
+    """Called from any thread. Reads see everything durable (Invariant 2: and nothing more)."""
+
+    def __init__(self, disk: Disk, log: Log) -> None:
+        self._log = log
+        self._lock = FastRLock()
+        self._pending: deque[tuple[LogHead, list[Written]]] = deque()
+        self._projection = Projection(disk, log)
+
+    def durable(self, head: LogHead, written: list[Written]) -> None:
+        """A batch is durable; it is applied at the next read or `catch_up`."""
+        self._pending.append((head, written))
+
+    def catch_up(self) -> None:
+        """Apply what is durable."""
+        with self._lock:
+            while self._pending:
+                head, written = self._pending[0]
+                self._projection.apply(head, [(record.cursor, record.entry) for record in written])
+                self._pending.popleft()
+
+    def read(self) -> Projection:
+        """The projection, caught up. Use it under `lock`, on the host's thread or a lane."""
+        self.catch_up()
+        return self._projection
+
+    @property
+    def lock(self) -> FastRLock:
+        return self._lock
+
+    def has(self, world: str) -> bool:
+        with self._lock:
+            return self.read().world(world) is not None
+
+    def load(self, world: str) -> LoadedWorld | None:
+        """What a world is opened with; None where there is none."""
+        with self._lock:
+            projection = self.read()
+            row = projection.world(world)
+            if row is None:
+                return None
+            requests = {r.id: (r.hash, r.seq, r.flick) for r in projection.requests(world)}
+            loaded = hub.Loaded(
+                world=world,
+                seq=row.seq,
+                revision=row.revision,
+                next_revision=row.next_revision,
+                next_rejection=row.next_rejection,
+                next_incident=row.next_incident,
+                archived=row.archived,
+                frozen=row.frozen,
+                purged=row.purged,
+                requests=requests,
+                rows=tuple(projection.all_data(world)),
+            )
+            return LoadedWorld(
+                hub=loaded,
+                heap=row.heap or kinds.HeapRef("", ""),
+                prelude_version=row.prelude_version,
+                engine=row.engine,
+                engine_blob=row.engine_blob,
+                catalogue=[d.definition for d in projection.definitions_at(world, row.revision)],
+                quarantined=projection.quarantined(world),
+            )
+
+    def creation(self, request_id: str) -> projected.RequestRow | None:
+        """The creation that was asked under this request id."""
+        with self._lock:
+            return self.read().creation(request_id)
+
+    def revision(self, world: str, n: int) -> projected.RevisionRow | None:
+        with self._lock:
+            return self.read().revision(world, n)
+
+    def definitions_at(self, world: str, n: int) -> list[projected.DefinitionRow]:
+        with self._lock:
+            return self.read().definitions_at(world, n)
+
+    def body_at(self, world: str, seq: int) -> kinds.Body | None:
+        """One record's body from the log; None where it was erased."""
+        with self._lock:
+            row = self.read().record(world, seq)
+        assert row is not None, "a recorded answer has its record"
+        return self.body_of(row.cursor)
+
+    def body_of(self, cursor: Cursor) -> kinds.Body | None:
+        return decode(self._log.read_at(cursor))[1]
+
+    def flush(self) -> None:
+        """Apply and write down, so that the next opening has nothing to catch up with."""
+        with self._lock:
+            self.read().commit()
+
+    def close(self) -> None:
+        with self._lock:
+            self.catch_up()
+            self._projection.close()

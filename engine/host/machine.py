@@ -1,0 +1,68 @@
+"""The engine of this process: quickjs.wasm found, compiled once, booted once, for as many hosts as the process has."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from pathlib import Path
+
+from engine.host.opening import CannotOpen, Machine
+from engine.logic import Engine, VmPool, load_engine
+from engine.logic.prelude import PRELUDE_VERSION, boot_world
+
+_PROJECT = Path(__file__).resolve().parents[2]
+
+
+class DirectoryCache:
+    """Compiled modules in a directory of the user's; losing it costs a second."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def get(self, key: str) -> bytes | None:
+        try:
+            return (self._directory / key).read_bytes()
+        except OSError:
+            return None
+
+    def put(self, key: str, content: bytes) -> None:
+        """Best effort: a cache that cannot be written is no error."""
+        with contextlib.suppress(OSError):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            temporary = self._directory / f"{key}.{os.getpid()}.tmp"
+            temporary.write_bytes(content)
+            temporary.replace(self._directory / key)
+
+
+def cache_directory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flickworld"
+
+
+def engine_path() -> Path:
+    """Where the engine's wasm file lies: PW_ENGINE_WASM, or what `make setup` installed."""
+    chosen = os.environ.get("PW_ENGINE_WASM")
+    return Path(chosen) if chosen else _PROJECT / "web/node_modules/quickjs-wasi/quickjs.wasm"
+
+
+def engine_wasm() -> bytes:
+    """The engine's binary. Raises CannotOpen."""
+    path = engine_path()
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CannotOpen(
+            f"{path}: the engine cannot be read ({error.strerror}). `make setup` installs it"
+        ) from None
+
+
+@functools.lru_cache(maxsize=4)
+def machine(prefer: str = "auto", prelude_version: int = PRELUDE_VERSION) -> Machine:
+    """The engine on the VM path that was asked for. Raises CannotOpen."""
+
+    def load(wasm: bytes) -> tuple[Engine, VmPool]:
+        engine = load_engine(wasm, DirectoryCache(cache_directory()))
+        return engine, VmPool(engine, prefer=prefer)
+
+    engine, pool = load(engine_wasm())
+    return Machine(engine, pool, boot_world(engine, prelude_version), prelude_version, load)

@@ -1,0 +1,104 @@
+"""Opening a data directory: lock, format, log, blobs, engine, projection, in that order. Nothing is overwritten.
+
+Layout below the home: FORMAT, LOCK, log/, blobs/, projection/ (can be rebuilt), inflight (unsynced), operator-token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.host.engines import Engines
+from engine.host.images import Images, Pins
+from engine.host.ledger import Ledger
+from engine.host.parts import Parts
+from engine.io.blobs import BlobError
+from engine.io.disk import DirectoryLocked, Disk, DiskError, FileMissing, read_file, write_file_durably
+from engine.io.entropy import Entropy
+from engine.io.file_blobs import FileBlobs
+from engine.io.file_log import FileLog
+from engine.io.log import LogError
+from engine.logic import Engine, HeapImage, VmPool
+from engine.record.inflight import InFlight
+from engine.record.records import RecordRefused
+
+FORMAT = b"flickworld data directory 1\n"
+
+
+class CannotOpen(Exception):
+    """The directory cannot be served as it is: what, where, and what to do. Nothing in it was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The engine as this process has it: compiled, pooled, and booted to the first heap."""
+
+    engine: Engine
+    pool: VmPool
+    genesis: HeapImage
+    prelude_version: int
+    load: Callable[[bytes], tuple[Engine, VmPool]]
+
+
+def open_parts(disk: Disk, entropy: Entropy, machine: Machine) -> Parts:
+    """All parts, opened and checked. Raises CannotOpen."""
+    try:
+        lock = disk.lock("LOCK")
+    except DirectoryLocked as error:
+        raise CannotOpen(
+            f"another server runs on this directory ({error}). Stop it, or give this one another --home"
+        ) from None
+    try:
+        return _opened(disk, entropy, machine, lock)
+    except (LogError, BlobError, RecordRefused, DiskError) as error:
+        lock.release()
+        raise CannotOpen(f"{error}\nNothing was overwritten. `pw doctor` says more") from error
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock) -> Parts:
+    check_format(disk)
+    log = FileLog(disk, entropy)
+    blobs = FileBlobs(disk)
+    engines = Engines(machine.engine, machine.pool, blobs, machine.load, pins)
+    pins = Pins()
+    images = Images(blobs, pins)
+    images.begin(machine.genesis)
+    genesis_heap = images.put(machine.genesis, parent=None)  # pinned for good: new worlds name it
+    ledger = Ledger(disk, log)
+    return Parts(
+        disk=disk,
+        entropy=entropy,
+        log=log,
+        blobs=blobs,
+        ledger=ledger,
+        inflight=InFlight(disk),
+        engines=engines,
+        images=images,
+        pins=pins,
+        genesis_heap=genesis_heap,
+        prelude_version=machine.prelude_version,
+        lock=lock,
+    )
+
+
+def check_format(disk: Disk) -> None:
+    """Refuse another version's directory, or one that is something else; mark an empty one as ours."""
+    try:
+        found = read_file(disk, "FORMAT")
+    except FileMissing:
+        others = [name for name in disk.list("") if name not in ("LOCK", "operator-token", "FORMAT.tmp")]
+        if others:
+            raise CannotOpen(
+                f"FORMAT: missing, but the directory holds {', '.join(others[:5])}. It is not a Flickworld data "
+                "directory, or it lost a file: give another --home, or restore a backup"
+            ) from None
+        write_file_durably(disk, "FORMAT", FORMAT)
+        return
+    if found != FORMAT:
+        raise CannotOpen(
+            f"FORMAT: says {found[:60]!r}; this version reads {FORMAT!r}. "
+            "Open the directory with the version that wrote it"
+        )

@@ -1,0 +1,181 @@
+"""Open worlds: a hub each, and what the host keeps beside it. A world is opened when it is first asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+from fastrlock.rlock import FastRLock
+
+from engine import limits
+from engine.host.parts import Parts
+from engine.hub import messages as hub
+from engine.hub import open_world
+from engine.ids import content_id
+from engine.record import kinds
+from engine.record.inflight import Work
+from engine.record.records import FIRST_SEQ
+
+
+class Engine(NamedTuple):
+    """What a world's heaps run on: the identity, and the blob of its binary."""
+
+    identity: str
+    blob: str
+
+
+class Runtime:
+    """One open world. `lock` guards the hub's data, which VM threads read while the host's thread goes on."""
+
+    def __init__(
+        self, loaded: hub.Loaded, *, heap: kinds.HeapRef, prelude_version: int, engine: Engine
+    ) -> None:
+        self.id = loaded.world
+        self.lock = FastRLock()
+        self.hub = open_world(loaded)
+        self.head = loaded.revision
+        self.heaps: dict[int, kinds.HeapRef] = {loaded.revision: heap}
+        self.prelude_version = prelude_version
+        self.engine = engine
+        self.catalogue: dict[str, kinds.Definition] = {}
+        self.undurable: dict[int, kinds.Body] = {}
+        self.recent: OrderedDict[int, kinds.Body] = OrderedDict()
+        self.quarantined: set[str] = set()
+        self.upgrading = False
+        self._records_since_checkpoint = 0
+
+    def made_durable(self, seq: int) -> list[kinds.Body]:
+        """Take over what is durable now, up to `seq`; the bodies in order."""
+        bodies = []
+        while self.undurable and (first := next(iter(self.undurable))) <= seq:
+            body = self.undurable.pop(first)
+            self.recent[first] = body
+            self._records_since_checkpoint += 1
+            self._apply(body)
+            bodies.append(body)
+        while len(self.recent) > limits.RECENT_BODIES_KEPT_MAX:
+            self.recent.popitem(last=False)
+        return bodies
+
+    def _apply(self, body: kinds.Body) -> None:
+        match body:
+            case kinds.Revision():
+                self.head = body.n
+                self.heaps[body.n] = body.heap
+                self.prelude_version = body.prelude_version
+                for name in body.changes.removed:
+                    self.catalogue.pop(name, None)
+                self.catalogue.update((definition.name, definition) for definition in body.definitions)
+                self.quarantined.clear()
+            case kinds.Interrupted() if body.quarantined:
+                self.quarantined.add(body.work)
+            case kinds.Checkpoint():
+                self._records_since_checkpoint = 0
+
+    def wants_checkpoint(self) -> bool:
+        return self._records_since_checkpoint >= limits.CHECKPOINT_RECORDS
+
+    def checkpointing(self) -> None:
+        """One was asked for: do not ask again before it had time to be written."""
+        self._records_since_checkpoint = 0
+
+    def needs_upgrade(self, prelude_version: int) -> bool:
+        """Whether the head is on an older prelude, and nobody is at it or has forbidden it."""
+        behind = self.prelude_version < prelude_version
+        return behind and not (self.upgrading or self.hub.purged or self.hub.archived or self.hub.frozen)
+
+    def is_quarantined(self, operation: hub.Operation) -> bool:
+        return bool(self.quarantined) and work_key(self.id, operation, self.head) in self.quarantined
+
+    def work_of(self, work: hub.RunJob | hub.Draft, request: hub.Request | None) -> Work:
+        """What the in-flight file remembers of an operation that runs or is about to be recorded."""
+        operation = work.operation
+        return Work(
+            world=self.id,
+            operation=type(operation).__name__.lower(),
+            subject=subject_of(operation),
+            args=operation.args if isinstance(operation, hub.Call) else b"",
+            revision=work.revision,
+            snapshot=work.snapshot,
+            flick=work.flick,
+            seed=work.seed,
+            work=work_key(self.id, operation, work.revision),
+            request=kinds.Request(request.id, request.hash) if request else None,
+        )
+
+
+def subject_of(operation: hub.Operation) -> str:
+    """What an operation is about, for people: the function, the expression, the source ..."""
+    match operation:
+        case hub.Call():
+            return operation.function
+        case hub.Execute():
+            return operation.expression
+        case hub.Develop():
+            return operation.source
+        case hub.Rollback():
+            return f"to revision {operation.revision}"
+        case _:
+            return ""
+
+
+def work_key(world: str, operation: hub.Operation, revision: int) -> str:
+    """The identity of one piece of work: the same again at the same revision has the same key."""
+    args = operation.args if isinstance(operation, hub.Call) else b""
+    subject = subject_of(operation).encode("utf-8", "surrogatepass")
+    return content_id(msgspec.msgpack.encode([world, type(operation).__name__, subject, args, revision]))
+
+
+class Runtimes:
+    """The open worlds, in the order in which they were opened."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._open: dict[str, Runtime] = {}
+
+    def get(self, world: str) -> Runtime | None:
+        """The open world, opened now if it must be; None where there is none of that id."""
+        runtime = self._open.get(world)
+        if runtime is None:
+            loaded = self._parts.ledger.load(world)
+            if loaded is None:
+                return None
+            runtime = self._open[world] = Runtime(
+                loaded.hub,
+                heap=loaded.heap,
+                prelude_version=loaded.prelude_version,
+                engine=Engine(loaded.engine, loaded.engine_blob),
+            )
+            runtime.catalogue.update((definition.name, definition) for definition in loaded.catalogue)
+            runtime.quarantined.update(loaded.quarantined)
+        return runtime
+
+    def exists(self, world: str) -> bool:
+        return world in self._open or self._parts.ledger.has(world)
+
+    def opened(self) -> Iterator[Runtime]:
+        yield from list(self._open.values())
+
+    def born(self, world: str, genesis: kinds.Genesis) -> Runtime:
+        """A new world, whose genesis is durable."""
+        loaded = hub.Loaded(
+            world=world,
+            seq=FIRST_SEQ,
+            revision=0,
+            next_revision=1,
+            next_rejection=1,
+            next_incident=1,
+            archived=False,
+            frozen=False,
+            purged=False,
+        )
+        runtime = Runtime(
+            loaded,
+            heap=genesis.heap,
+            prelude_version=genesis.prelude_version,
+            engine=Engine(genesis.engine, genesis.engine_blob),
+        )
+        self._open[world] = runtime
+        return runtime

@@ -1,0 +1,94 @@
+"""The host in simulated time on simulated ports: the same code as live, one thread, the same bytes for one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.clock.clock import SimClock
+from engine.host.answers import OperationAnswer
+from engine.host.host import Host
+from engine.host.machine import machine
+from engine.host.opening import Machine, open_parts
+from engine.host.shell import SimShell
+from engine.hub.messages import Operation
+from engine.io.disk import Disk
+from engine.io.sim_disk import SimDisk
+from engine.io.sim_entropy import SimEntropy
+from engine.limits import FLICKS_PER_SECOND
+
+LATENCY_FLICKS_MAX = FLICKS_PER_SECOND // 200
+
+
+class SimulatedHost(Host):
+    """Adds what a test needs: ask and wait, let time pass, die."""
+
+    shell: SimShell
+    disks: dict[str, Disk]
+    """Where backups went, by directory."""
+
+    def create(self, name: str, *, actor: str = "operator", request_id: str | None = None) -> OperationAnswer:
+        """Create a world and let things happen until it is answered."""
+        return self._await(
+            lambda done: self.create_world(name, actor=actor, request_id=request_id, done=done)
+        )
+
+    def perform(
+        self, world: str, operation: Operation, *, actor: str = "operator", request_id: str | None = None
+    ) -> OperationAnswer:
+        """Ask one operation and let things happen until it is answered."""
+        return self._await(
+            lambda done: self.submit(world, operation, actor=actor, request_id=request_id, done=done)
+        )
+
+    def settle(self) -> None:
+        """Let everything that is due happen, until nothing is."""
+        while self.shell.step():
+            pass
+
+    def shut_down(self) -> None:
+        """Drain, seal, and let go of the directory."""
+        self._await(lambda done: self.drain(lambda: done(True)))
+        self.parts.close()
+
+    def kill(self) -> None:
+        """The process ends here: what was written stays, what was only in memory is gone."""
+        self.shell.close()
+        self.parts.lock.release()
+
+    def _await(self, ask: Callable[[Callable[[Any], None]], None]) -> Any:
+        answers: list[Any] = []
+        ask(answers.append)
+        self.shell.run_until(lambda: bool(answers))
+        return answers[0]
+
+
+def simulated(
+    seed: int | str = 0,
+    *,
+    disk: Disk | None = None,
+    clock: SimClock | None = None,
+    prefer: str = "auto",
+    with_machine: Machine | None = None,
+) -> SimulatedHost:
+    """A host that owns its time. `prefer` chooses the VM's path ("c", "python", "auto"); the bytes are the same.
+
+    Give the `disk` of an earlier one to open it again. Raises CannotOpen.
+    """
+    entropy = SimEntropy(seed)
+    latency = entropy.fork("latency")
+    if clock is None:
+        clock = SimClock()
+    shell = SimShell(clock, lambda lane: 1 + latency.below(LATENCY_FLICKS_MAX))
+    disks: dict[str, Disk] = {}
+    parts = open_parts(
+        disk if disk is not None else SimDisk(seed=seed),
+        entropy.fork("host"),
+        with_machine or machine(prefer),
+    )
+    host = SimulatedHost(
+        parts, shell, open_disk=lambda directory: disks.setdefault(directory, SimDisk(seed=seed))
+    )
+    host.disks = disks
+    host.recover()
+    return host

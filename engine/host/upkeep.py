@@ -1,0 +1,70 @@
+"""Upkeep beside the running work: collection, expiry of bodies, backups, and keeping the projection near the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from engine import limits
+from engine.host.api import Upkeep
+from engine.host.parts import Parts
+from engine.host.shell import Failed, Shell
+from engine.io.disk import Disk, DiskError
+from engine.record.backup import BackupRefused, back_up
+from engine.record.collection import collect
+from engine.record.retention import Retention
+
+PROJECTION_FLICKS = limits.FLICKS_PER_SECOND // 4
+
+
+class Keeper:
+    """`open_disk(directory)` opens where a backup goes."""
+
+    def __init__(self, parts: Parts, shell: Shell, open_disk: Callable[[str], Disk]) -> None:
+        self._parts = parts
+        self._shell = shell
+        self._open_disk = open_disk
+        self._stopped = False
+
+    def start(self) -> None:
+        """Apply and write down the projection a few times a second, off the host's thread."""
+        if self._stopped:
+            return
+        self._shell.at(
+            self._shell.clock.monotonic_flicks() + PROJECTION_FLICKS,
+            lambda: self._shell.work("upkeep", self._parts.ledger.flush, lambda _: self.start()),
+        )
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def gc(self, *, done: Callable[[Upkeep], None]) -> None:
+        now_flicks = self._shell.clock.now_flicks()
+        self._shell.work("upkeep", lambda: self._collect(now_flicks), lambda result: done(_ended(result)))
+
+    def erase(self, world: str) -> None:
+        """A world was purged: erase its bodies soon, without anybody waiting."""
+        self.gc(done=lambda _: None)
+
+    def backup(self, directory: str, *, done: Callable[[Upkeep], None]) -> None:
+        self._shell.work("upkeep", lambda: self._back_up(directory), lambda result: done(_ended(result)))
+
+    def _collect(self, now_flicks: int) -> dict[str, Any]:
+        parts = self._parts
+        with parts.ledger.lock:
+            projection = parts.ledger.read()
+            retention = Retention.of(projection.worlds(), now_flicks=now_flicks)
+        freed_bytes = parts.log.erase_bodies(retention.erasable)
+        collected = collect(parts.blobs, parts.log)
+        return {"bodies_freed_bytes": freed_bytes, **collected.report()}
+
+    def _back_up(self, directory: str) -> dict[str, Any]:
+        return back_up(self._parts.disk, self._parts.log, self._open_disk(directory)).report()
+
+
+def _ended(result: dict[str, Any] | Failed) -> Upkeep:
+    if isinstance(result, Failed):
+        if not isinstance(result.error, (BackupRefused, DiskError)):
+            raise result.error
+        return Upkeep(ok=False, report={}, error=str(result.error))
+    return Upkeep(ok=True, report=result)
