@@ -25,7 +25,7 @@ class Cursor(NamedTuple):
 
     segment: int
     batch: int
-    index: int
+    index: int  # type: ignore[assignment]
 
 
 class LogHead(NamedTuple):

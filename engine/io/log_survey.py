@@ -1,0 +1,444 @@
+"""Reading a log directory and judging it, changing nothing: what opening rests on and what verifying reports.
+
+The rule for the end of the last segment: an unreadable piece past the last batch known to be durable is a write that
+a crash tore, unless an authentic batch follows it. Everything else that is not as it was written is rot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from engine.io.disk import Disk, File, FileMissing, read_file
+from engine.io.log import LogError, LogForeign, LogRotten
+from engine.io.log_format import (
+    BATCH_HEADER_BYTES,
+    BATCH_MAGIC,
+    EMPTY_HASH,
+    HEAD_FILE_BYTES,
+    SEAL,
+    BadBatch,
+    Batch,
+    HeadMark,
+    RawBatch,
+    SegmentHeader,
+    batch_size_bytes,
+    decode_head_slot,
+    decode_segment_header,
+    parse_batch,
+    unpack_batch,
+)
+from engine.io.log_index import SegmentIndex, decode_index
+from engine.limits import LOG_READ_AHEAD_BYTES, SECTOR_BYTES
+
+Report = Callable[[LogError], None]
+RESTORE = "restore the directory from a backup; `pw doctor` lists all that is wrong, and nothing was changed"
+_SEGMENT_NAME = re.compile(r"(\d{10})\.seg\Z")
+
+
+def segment_path(directory: str, number: int) -> str:
+    return f"{directory}/{number:010d}.seg"
+
+
+def index_path(directory: str, number: int) -> str:
+    return f"{directory}/{number:010d}.idx"
+
+
+def head_path(directory: str) -> str:
+    return f"{directory}/HEAD"
+
+
+def raise_it(error: LogError) -> None:
+    raise error
+
+
+class Segment:
+    """One segment as it can be read. `leftover_bytes` lie past its end and never counted."""
+
+    __slots__ = ("header", "index", "leftover_bytes", "path", "sealed")
+
+    def __init__(self, path: str, header: SegmentHeader, index: SegmentIndex) -> None:
+        self.path = path
+        self.header = header
+        self.index = index
+        self.sealed = False
+        self.leftover_bytes = 0
+
+    def head(self) -> tuple[int, bytes]:
+        """The number and hash of its last batch, or of the one before the segment."""
+        count = self.index.count
+        hash_ = self.index.hash_at(count - 1) if count else self.header.hash_before
+        return self.index.batch_before + count, hash_
+
+    def read_batch(self, file: File, position: int) -> Batch:
+        """Raises LogRotten."""
+        offset, size_bytes = self.index.span(position)
+        return self.unpack(file.read_at(offset, size_bytes), offset)
+
+    def read_some(self, file: File, position: int) -> list[Batch]:
+        """The batches from a position on that one read of some size brings; at least one. Raises LogRotten."""
+        index = self.index
+        start, size_bytes = index.span(position)
+        upto = position + 1
+        while upto < index.count and size_bytes + index.span(upto)[1] <= LOG_READ_AHEAD_BYTES:
+            size_bytes += index.span(upto)[1]
+            upto += 1
+        content = file.read_at(start, size_bytes)
+        spans = [index.span(at) for at in range(position, upto)]
+        return [self.unpack(content[at - start : at - start + size], at) for at, size in spans]
+
+    def unpack(self, content: bytes, offset_bytes: int) -> Batch:
+        """The batch that `content`, read at this offset, holds. Raises LogRotten."""
+        try:
+            return unpack_batch(parse_batch(content, key=self.header.key, offset_bytes=offset_bytes))
+        except BadBatch as bad:
+            raise LogRotten(f"{bad.reason}; {RESTORE}", file=self.path, offset_bytes=offset_bytes) from bad
+
+
+def read_span(disk: Disk, path: str, offset_bytes: int, size_bytes: int) -> bytes:
+    file = disk.open(path)
+    try:
+        return file.read_at(offset_bytes, size_bytes)
+    finally:
+        file.close()
+
+
+class Survey(NamedTuple):
+    """A log directory as it was found. `mark` is None for a directory without a log.
+
+    `durable_batch` is certain to be durable; batches of the last segment past it may be in the page cache alone.
+    `torn_at_bytes` is where unreadable bytes begin in the last segment, -1 where there are none.
+    `damage` is what is wrong and not needed: half of the head file, an index beside a segment. `unindexed` are the
+    segments that ended and have no good index beside them.
+    """
+
+    mark: HeadMark | None
+    segments: list[Segment]
+    durable_batch: int
+    torn_at_bytes: int
+    mark_damaged: bool
+    damage: list[LogError]
+    unindexed: list[Segment]
+
+
+def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes: bool = True) -> Survey:
+    """Read the log. `report` gets each thing that is wrong; where it returns, the survey goes on.
+
+    With `use_indexes` the segments that ended are taken from the files beside them where those match.
+    """
+    numbers = _segment_numbers(disk, directory)
+    mark, mark_error = read_mark(disk, directory, report)
+    damage = [] if mark_error is None else [mark_error]
+    _check_presence(directory, mark, numbers, report)
+    headers = _read_headers(disk, directory, numbers, mark, report)
+    segments: list[Segment] = []
+    unindexed: list[Segment] = []
+    torn_at = -1
+    for place, header in enumerate(headers):
+        following = headers[place + 1] if place + 1 < len(headers) else None
+        _check_follows(directory, segments[-1] if segments else None, header, report)
+        end_bytes = header.end_bytes or (following.previous_end_bytes if following else 0)
+        segment = Segment(segment_path(directory, header.number), header, SegmentIndex(header.batch_before))
+        if end_bytes:
+            index = _index_beside(disk, directory, header, damage)
+            if index is None:
+                unindexed.append(segment)
+            _read_ended(disk, segment, end_bytes, index if use_indexes else None, report)
+        else:
+            torn_at = _read_last(disk, segment, mark, report)
+        segments.append(segment)
+    durable = mark.batch if mark else 0
+    if segments:
+        last = segments[-1]
+        durable = max(durable, last.index.last_batch if last.header.end_bytes else last.header.batch_before)
+        _check_mark(directory, mark, segments, report)
+    return Survey(mark, segments, durable, torn_at, mark_error is not None, damage, unindexed)
+
+
+def verify_log(disk: Disk, directory: str, *, full: bool = True) -> list[LogError]:
+    """All that is wrong with a log directory, each with file and offset; nothing is changed and no lock needed.
+
+    With `full` every byte is read; else the segments that ended are taken from the files beside them.
+    """
+    problems: list[LogError] = []
+    found = survey(disk, directory, report=problems.append, use_indexes=not full)
+    problems += found.damage
+    return problems
+
+
+# The head file
+
+
+def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | None, LogError | None]:
+    """The newest mark, and what is wrong with the other one. (None, None) where no head file was ever written."""
+    path = head_path(directory)
+    try:
+        content = read_file(disk, path)
+    except FileMissing:
+        return None, None
+    if not any(content):
+        return None, None
+    marks: list[HeadMark] = []
+    errors: list[LogError] = []
+    for offset in range(0, HEAD_FILE_BYTES, SECTOR_BYTES):
+        try:
+            marks.append(decode_head_slot(content[offset : offset + SECTOR_BYTES], path, offset))
+        except LogError as error:
+            errors.append(error)
+    if len(content) != HEAD_FILE_BYTES:
+        errors.append(
+            LogRotten(
+                f"has {len(content)} bytes, not {HEAD_FILE_BYTES}", file=path, offset_bytes=len(content)
+            )
+        )
+    if not marks:
+        report(next((e for e in errors if isinstance(e, LogForeign)), errors[0]))
+        return None, None
+    return max(marks, key=lambda mark: mark.batch), errors[0] if errors else None
+
+
+def _check_mark(directory: str, mark: HeadMark | None, segments: list[Segment], report: Report) -> None:
+    """Invariant 2: the log holds what the head file claims."""
+    if mark is None:
+        return
+    found = hash_of(segments, mark.batch)
+    last = segments[-1]
+    if found is None:
+        report(
+            LogRotten(
+                f"the log ends here with batch {last.index.last_batch}, but {head_path(directory)} knows that batch "
+                f"{mark.batch} was durable; {RESTORE}",
+                file=last.path,
+                offset_bytes=last.index.end_bytes,
+            )
+        )
+    elif found != mark.hash:
+        report(
+            LogRotten(
+                f"batch {mark.batch} has hash {mark.hash.hex()} here and {found.hex()} in the segments; {RESTORE}",
+                file=head_path(directory),
+                offset_bytes=0,
+            )
+        )
+
+
+def hash_of(segments: list[Segment], batch: int) -> bytes | None:
+    """The hash of a batch, by its number; None where it is not there."""
+    if batch == 0:
+        return EMPTY_HASH
+    for segment in reversed(segments):
+        if batch > segment.index.last_batch:
+            return None
+        if batch > segment.index.batch_before:
+            return segment.index.hash_at(batch - segment.index.batch_before - 1)
+    return None
+
+
+# Segments
+
+
+def _segment_numbers(disk: Disk, directory: str) -> list[int]:
+    matches = (_SEGMENT_NAME.match(name) for name in disk.list(directory))
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def _check_presence(directory: str, mark: HeadMark | None, numbers: list[int], report: Report) -> None:
+    if mark is None and numbers:
+        report(
+            LogRotten(
+                f"the head file is missing or empty, though there are {len(numbers)} segments; {RESTORE}",
+                file=head_path(directory),
+                offset_bytes=0,
+            )
+        )
+    if mark is not None and mark.batch and not numbers:
+        report(
+            LogRotten(
+                f"knows that batch {mark.batch} was durable, but there is no segment; {RESTORE}",
+                file=head_path(directory),
+                offset_bytes=0,
+            )
+        )
+    present = frozenset(numbers)
+    for number in range(1, max(numbers, default=0)):
+        if number not in present:
+            report(
+                LogRotten(
+                    f"the segment is missing, though later ones are there; {RESTORE}",
+                    file=segment_path(directory, number),
+                    offset_bytes=0,
+                )
+            )
+
+
+def _read_headers(
+    disk: Disk, directory: str, numbers: list[int], mark: HeadMark | None, report: Report
+) -> list[SegmentHeader]:
+    headers = []
+    for number in numbers:
+        path = segment_path(directory, number)
+        try:
+            header = decode_segment_header(read_span(disk, path, 0, SECTOR_BYTES), path)
+            if mark is not None and header.log_id != mark.log_id:
+                raise LogForeign(
+                    f"belongs to log {header.log_id.hex()}, this is log {mark.log_id.hex()}",
+                    file=path,
+                    offset_bytes=0,
+                )
+            if header.number != number:
+                raise LogRotten(f"holds segment {header.number}; {RESTORE}", file=path, offset_bytes=0)
+        except LogError as error:
+            report(error)
+        else:
+            headers.append(header)
+    return headers
+
+
+def _check_follows(directory: str, before: Segment | None, header: SegmentHeader, report: Report) -> None:
+    """A segment goes on where the one before it ended."""
+    if before is not None and before.header.number != header.number - 1:
+        return  # the gap was reported
+    if before is None and header.number != 1:
+        return
+    batch, hash_ = before.head() if before else (0, EMPTY_HASH)
+    if (batch, hash_) != (header.batch_before, header.hash_before):
+        report(
+            LogRotten(
+                f"goes on after batch {header.batch_before} with hash {header.hash_before.hex()}, but the segment "
+                f"before it ends with batch {batch} and hash {hash_.hex()}; {RESTORE}",
+                file=segment_path(directory, header.number),
+                offset_bytes=0,
+            )
+        )
+
+
+def _read_ended(
+    disk: Disk, segment: Segment, end_bytes: int, index: SegmentIndex | None, report: Report
+) -> None:
+    """Index a segment whose end is known, or take this index: up to there all must be as it was written."""
+    size_bytes = disk.size(segment.path)
+    segment.leftover_bytes = max(0, size_bytes - end_bytes)
+    if index is not None and index.end_bytes == end_bytes <= size_bytes:
+        segment.index = index
+        return
+    stop = _index_batches(disk, segment, end_bytes)
+    if segment.index.end_bytes != end_bytes:
+        report(
+            LogRotten(
+                f"{stop}, though the segment is known to go on to byte {end_bytes}; {RESTORE}",
+                file=segment.path,
+                offset_bytes=segment.index.end_bytes,
+            )
+        )
+
+
+def _index_beside(
+    disk: Disk, directory: str, header: SegmentHeader, damage: list[LogError]
+) -> SegmentIndex | None:
+    """The index that is kept beside a segment, where there is one that belongs to it."""
+    path = index_path(directory, header.number)
+    if not disk.exists(path):
+        return None
+    try:
+        return decode_index(read_file(disk, path), header)
+    except ValueError as error:
+        damage.append(
+            LogRotten(f"{error}; the index is made anew from its segment", file=path, offset_bytes=0)
+        )
+        return None
+
+
+def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Report) -> int:
+    """Index the last segment and judge what follows its last batch; where unreadable bytes begin, or -1."""
+    size_bytes = disk.size(segment.path)
+    stop = _index_batches(disk, segment, size_bytes)
+    end_bytes = segment.index.end_bytes
+    rest = _Window(disk, segment.path, size_bytes)
+    try:
+        later = _authentic_after(rest, segment.header.key, end_bytes, size_bytes)
+        clean = rest.is_zero(end_bytes, size_bytes)
+    finally:
+        rest.close()
+    if later is not None:
+        report(
+            LogRotten(
+                f"{stop}, but a batch of this log follows at byte {later}; {RESTORE}",
+                file=segment.path,
+                offset_bytes=end_bytes,
+            )
+        )
+    elif mark is not None and mark.batch > segment.index.last_batch:
+        return -1  # reported with the head file
+    return -1 if clean else end_bytes
+
+
+def _index_batches(disk: Disk, segment: Segment, end_bytes: int) -> str:
+    """Read batches from the start while they are whole and chained; why it stopped."""
+    window = _Window(disk, segment.path, end_bytes)
+    index, hash_ = segment.index, segment.header.hash_before
+    try:
+        while index.end_bytes < end_bytes and not segment.sealed:
+            raw = window.batch_at(index.end_bytes, segment.header.key)
+            if raw.kind == SEAL:
+                if (raw.number, raw.hash) != (index.last_batch, hash_):
+                    return f"a seal of batch {raw.number} stands after batch {index.last_batch}"
+                segment.sealed = True
+                index.end_bytes += raw.size_bytes
+            elif (raw.number, raw.previous) != (index.last_batch + 1, hash_):
+                return f"batch {raw.number} does not follow batch {index.last_batch}"
+            else:
+                index.add(unpack_batch(raw), raw.size_bytes)
+                hash_ = raw.hash
+        return "nothing follows the last batch"
+    except BadBatch as bad:
+        return bad.reason
+    finally:
+        window.close()
+
+
+def _authentic_after(window: _Window, key: bytes, from_bytes: int, size_bytes: int) -> int | None:
+    """The offset of the first batch of this segment that is no continuation, wherever it was meant to be."""
+    for offset in range(from_bytes, size_bytes, SECTOR_BYTES):
+        if window.read(offset, len(BATCH_MAGIC)) != BATCH_MAGIC:
+            continue
+        try:
+            window.batch_at(offset, key)
+            return offset
+        except BadBatch as bad:
+            if bad.authentic:
+                return offset
+    return None
+
+
+class _Window:
+    """Reading a file from front to back in large pieces."""
+
+    def __init__(self, disk: Disk, path: str, size_bytes: int) -> None:
+        self._file: File = disk.open(path)
+        self._size_bytes = size_bytes
+        self._start = 0
+        self._content = b""
+
+    def read(self, offset_bytes: int, length_bytes: int) -> bytes:
+        """As much of the length as there is before the end."""
+        length_bytes = min(length_bytes, self._size_bytes - offset_bytes)
+        at = offset_bytes - self._start
+        if at < 0 or at + length_bytes > len(self._content):
+            self._start, at = offset_bytes, 0
+            ahead = min(max(length_bytes, LOG_READ_AHEAD_BYTES), self._size_bytes - offset_bytes)
+            self._content = self._file.read_at(offset_bytes, ahead)
+        return self._content[at : at + length_bytes]
+
+    def batch_at(self, offset_bytes: int, key: bytes) -> RawBatch:
+        """Raises BadBatch."""
+        size_bytes = batch_size_bytes(self.read(offset_bytes, BATCH_HEADER_BYTES))
+        content = self.read(offset_bytes, max(size_bytes, SECTOR_BYTES))
+        return parse_batch(content, key=key, offset_bytes=offset_bytes)
+
+    def is_zero(self, from_bytes: int, to_bytes: int) -> bool:
+        step = LOG_READ_AHEAD_BYTES
+        return not any(any(self.read(at, step)) for at in range(from_bytes, to_bytes, step))
+
+    def close(self) -> None:
+        self._file.close()
