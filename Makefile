@@ -62,9 +62,10 @@ $(STAMPS)/web-dev: web/package.json web/package-lock.json $(STAMPS)/web
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(STAMPS)/native: $(wildcard native/*) $(STAMPS)/package
+# No stamp where nothing could be built: a compiler that is installed later is found by the next `make setup`.
+$(STAMPS)/native: $(wildcard native/*.c native/*.h native/*.py) $(STAMPS)/package
 	$(BIN)/python -m native.build
-	@touch $@
+	@if ls build/native/*.so >/dev/null 2>&1; then touch $@; fi
 
 # ---- run -------------------------------------------------------------------------------------------------------------
 

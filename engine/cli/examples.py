@@ -87,6 +87,6 @@ def _develop(client: Client, world_id: str, path: Path, summary: str) -> None:
     except (OSError, UnicodeDecodeError) as wrong:
         raise BadExample(f"{path}: {wrong}") from None
     request_id = f"example {content_id((world_id + source).encode())}"
-    answer = client.develop(world_id, source, summary, request_id=request_id)
+    answer = client.develop(world_id, source, summary=summary, request_id=request_id)
     if not isinstance(answer, Accepted):
         raise BadExample(f"{path} was not accepted as a revision of {world_id}: {answer}")
