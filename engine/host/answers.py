@@ -6,8 +6,6 @@ Fields with a default are left out of the JSON where they hold it.
 
 from __future__ import annotations
 
-from typing import Union
-
 import msgspec
 
 from engine.record.kinds import Changes
@@ -109,19 +107,19 @@ class Refused(_Shape, frozen=True):
     retry_after_s: int | None = None
 
 
-OperationAnswer = Union[
-    Created,
-    Accepted,
-    Unchanged,
-    Rejected,
-    CallOk,
-    CallFailed,
-    PreviewOk,
-    PreviewFailed,
-    Done,
-    Missing,
-    Refused,
-]
+OperationAnswer = (
+    Created
+    | Accepted
+    | Unchanged
+    | Rejected
+    | CallOk
+    | CallFailed
+    | PreviewOk
+    | PreviewFailed
+    | Done
+    | Missing
+    | Refused
+)
 
 # ---- rows of reads --------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fastrlock.rlock import FastRLock
 
+from engine.host.images import Pins
 from engine.io.blobs import Blobs
 from engine.logic import Engine, VmPool
 
@@ -18,10 +19,15 @@ class Engines:
     """VM pools by engine identity. `load(wasm)` compiles another engine when a world needs one."""
 
     def __init__(
-        self, present: Engine, pool: VmPool, blobs: Blobs, load: Callable[[bytes], tuple[Engine, VmPool]]
+        self,
+        present: Engine,
+        pool: VmPool,
+        blobs: Blobs,
+        load: Callable[[bytes], tuple[Engine, VmPool]],
+        pins: Pins,
     ) -> None:
         self.identity = present.identity
-        self.blob = blobs.put(present.wasm)
+        self.blob = pins.put(blobs, present.wasm)  # for good: new worlds name it
         self.pool = pool
         self._blobs = blobs
         self._load = load

@@ -62,8 +62,8 @@ def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock) -> Parts:
     check_format(disk)
     log = FileLog(disk, entropy)
     blobs = FileBlobs(disk)
-    engines = Engines(machine.engine, machine.pool, blobs, machine.load, pins)
     pins = Pins()
+    engines = Engines(machine.engine, machine.pool, blobs, machine.load, pins)
     images = Images(blobs, pins)
     images.begin(machine.genesis)
     genesis_heap = images.put(machine.genesis, parent=None)  # pinned for good: new worlds name it

@@ -7,7 +7,7 @@ from importlib import metadata
 import msgspec
 
 from engine import limits
-from engine.clock.flicks import to_iso
+from engine.clock.flicks import iso_from_flicks
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import NotThere
@@ -123,8 +123,7 @@ class Reads:
         warnings = []
         if free_bytes < limits.DISK_WARN_BYTES_FREE:
             warnings.append(
-                f"only {free_bytes // limits.MIB} MiB of disk are free; "
-                f"the server turns read-only when its reserve of {limits.DISK_RESERVE_BYTES // limits.MIB} MiB is touched"
+                f"only {free_bytes // limits.MIB} MiB of disk are free; make room before the server turns read-only"
             )
         state = "draining" if self.door.draining else "read-only" if self.door.trouble else "ready"
         return answers.Health(state=state, reason=self.door.trouble or "", warnings=warnings)
@@ -173,7 +172,7 @@ class Reads:
             kind=row.cause,
             summary=revision.summary if revision else "",
             actor=row.actor,
-            at=to_iso(row.flick),
+            at=iso_from_flicks(row.flick),
             changes=revision.changes if revision else kinds.Changes(),
             snapshot=heap.root if heap else "",
             bytes=self._blob_bytes(heap.blob) if heap else 0,
@@ -193,8 +192,8 @@ class Reads:
             seq=row.seq,
             kind=row.kind,
             actor=row.actor,
-            at=to_iso(row.flick),
-            hash=record_hash(entry),
+            at=iso_from_flicks(row.flick),
+            hash=record_hash(entry.header),
             body=msgspec.Raw(msgspec.json.encode(body)) if body is not None else None,
         )
 
@@ -207,7 +206,7 @@ def _summary(row: projected.World) -> answers.WorldSummary:
         archived=row.archived,
         frozen=row.frozen,
         purged=row.purged,
-        created_at=to_iso(row.created_flick),
+        created_at=iso_from_flicks(row.created_flick),
         definitions=row.definitions,
         incidents=row.next_incident - 1,
         records=row.seq + 1,
@@ -245,7 +244,7 @@ def _rejection(row: projected.RejectionRow) -> answers.RejectionRow:
         reason=body.reason if body else "",
         summary=body.summary if body else "",
         actor=row.actor,
-        at=to_iso(row.flick),
+        at=iso_from_flicks(row.flick),
         source=body.source if body else "",
         logs=body.logs if body else [],
         check=body.check if body else None,
@@ -272,7 +271,7 @@ def _incident(row: projected.IncidentRow) -> answers.IncidentRow:
         flick=call.flick if call else interrupted.admitted_flick if interrupted else row.flick,
         seed=body.seed if body else 0,
         actor=row.actor,
-        at=to_iso(row.flick),
+        at=iso_from_flicks(row.flick),
         state="quarantined" if interrupted and interrupted.quarantined else "open",
         logs=call.logs if call else [],
         alike=row.alike,

@@ -31,7 +31,8 @@ class Failed:
 
 
 class Shell(Protocol):
-    clock: Clock
+    @property
+    def clock(self) -> Clock: ...
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
         """Run `job` on a lane; then `done(its result, or Failed)` on the host's thread."""

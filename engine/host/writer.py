@@ -15,7 +15,7 @@ from engine.host.shell import Failed, Shell
 from engine.io.file_log import FileLog
 from engine.io.log import Cursor, LogEntry, LogHead
 from engine.record.kinds import Body
-from engine.record.records import FIRST_PREVIOUS, FIRST_SEQ, encode
+from engine.record.records import FIRST_SEQ, encode, genesis_previous
 
 
 class Written(NamedTuple):
@@ -36,7 +36,7 @@ class Chain:
 
     @classmethod
     def empty(cls) -> Chain:
-        return cls(FIRST_SEQ - 1, FIRST_PREVIOUS)
+        return cls(FIRST_SEQ - 1, genesis_previous())
 
     def fall_back(self) -> None:
         self.seq, self.hash = self.durable_seq, self.durable_hash
