@@ -8,6 +8,7 @@ KiB. Beyond the base's size every byte is zero unless a page says otherwise.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left
 from collections.abc import Mapping
 
 import msgspec
@@ -17,7 +18,7 @@ from engine import limits
 from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
 
 ROOT_FORMAT = b"heap image 1\0"
-ZERO_PAGE = bytes(PAGE_BYTES)
+NUMBER_BYTES = 4
 _META_LAYOUT = struct.Struct("<6I")
 
 
@@ -48,43 +49,48 @@ class HeapMeta(msgspec.Struct, frozen=True, order=True):
 
 
 class Base:
-    """Immutable memory that images share; `native` is where the C path keeps its mapping of these bytes."""
+    """Immutable memory that images share; the C path keeps its mapping of the same bytes in `native`."""
 
-    __slots__ = ("content", "native", "size_bytes")
+    __slots__ = ("_content", "native", "size_bytes")
 
-    def __init__(self, content: bytes | memoryview) -> None:
+    def __init__(self, content: bytes | memoryview, native: object | None = None) -> None:
         assert len(content) % WASM_PAGE_BYTES == 0, "a heap is whole wasm pages"
-        self.content = content
+        self._content = content
         self.size_bytes = len(content)
-        self.native: object | None = None
+        self.native = native
+
+    def adopt(self, content: memoryview, native: object) -> None:
+        """Keep the same bytes in a native mapping instead; `content` lives as long as `native`."""
+        assert len(content) == self.size_bytes, "a base does not change"
+        self.native = native
+        self._content = content
+
+    def to_bytes(self) -> bytes:
+        return bytes(self._content)
+
+    def read(self, start: int, size_bytes: int) -> bytes:
+        """The bytes there; zeros past the end."""
+        return bytes(self._content[start : start + size_bytes]).ljust(size_bytes, b"\0")
 
     def page(self, number: int) -> bytes:
-        """The page's 4096 bytes; zeros past the end."""
-        at = number * PAGE_BYTES
-        return bytes(self.content[at : at + PAGE_BYTES]) if at < self.size_bytes else ZERO_PAGE
+        return self.read(number * PAGE_BYTES, PAGE_BYTES)
 
 
 class HeapImage:
     """One immutable heap. Make it with `from_bytes` or `from_parent`; equal content has the equal `root`."""
 
-    __slots__ = ("_root", "base", "meta", "page_numbers", "pages", "size_bytes")
+    __slots__ = ("_root", "base", "meta", "numbers", "pages", "size_bytes")
 
     def __init__(
-        self,
-        base: Base,
-        meta: HeapMeta,
-        size_bytes: int,
-        *,
-        page_numbers: tuple[int, ...] = (),
-        pages: bytes = b"",
+        self, base: Base, meta: HeapMeta, size_bytes: int, *, numbers: bytes = b"", pages: bytes = b""
     ) -> None:
-        """`page_numbers` ascend; `pages` holds their content, 4096 bytes each, in that order."""
+        """`numbers` are the pages' numbers, ascending, 4 bytes each; `pages` their content, 4096 bytes each."""
         assert size_bytes % WASM_PAGE_BYTES == 0 and size_bytes >= base.size_bytes, "heaps only grow"
-        assert len(pages) == len(page_numbers) * PAGE_BYTES, "a page number for each page"
+        assert len(numbers) * PAGE_BYTES == len(pages) * NUMBER_BYTES, "a page number for each page"
         self.base = base
         self.meta = meta
         self.size_bytes = size_bytes
-        self.page_numbers = page_numbers
+        self.numbers = numbers
         self.pages = pages
         self._root: str | None = None
 
@@ -98,17 +104,12 @@ class HeapImage:
         cls, parent: HeapImage, changed_pages: Mapping[int, bytes], size_bytes: int, meta: HeapMeta
     ) -> HeapImage:
         """`parent` with `changed_pages` (number: 4096 bytes) replaced, grown with zeros to `size_bytes`."""
+        base = parent.base
         merged = {**parent.page_map(), **changed_pages}
         assert all(0 <= n < size_bytes // PAGE_BYTES for n in merged), "pages lie inside the heap"
-        base = parent.base
         own = [(n, merged[n]) for n in sorted(merged) if merged[n] != base.page(n)]
-        image = cls(
-            base,
-            meta,
-            size_bytes,
-            page_numbers=tuple(n for n, _ in own),
-            pages=b"".join(page for _, page in own),
-        )
+        numbers, pages = pack_numbers([n for n, _ in own]), b"".join(page for _, page in own)
+        image = cls(base, meta, size_bytes, numbers=numbers, pages=pages)
         return image if len(own) <= limits.HEAP_DELTA_PAGES_MAX else cls.from_bytes(image.to_bytes(), meta)
 
     @property
@@ -119,55 +120,66 @@ class HeapImage:
             self._root = blake3(head).update(self.to_bytes()).hexdigest()
         return self._root
 
+    @property
+    def page_numbers(self) -> tuple[int, ...]:
+        """Ascending numbers of the image's own pages: those that may differ from the base."""
+        return struct.unpack(f"<{len(self.numbers) // NUMBER_BYTES}I", self.numbers)
+
     def to_bytes(self) -> bytes:
         """The whole linear memory, `size_bytes` long."""
-        if not self.page_numbers and self.size_bytes == self.base.size_bytes:
-            return bytes(self.base.content)
-        memory = bytearray(self.size_bytes)
-        memory[: self.base.size_bytes] = self.base.content
-        for index, number in enumerate(self.page_numbers):
-            memory[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] = self._own_page(index)
+        if not self.pages and self.size_bytes == self.base.size_bytes:
+            return self.base.to_bytes()
+        memory = bytearray(self.base.read(0, self.size_bytes))
+        for number, page in self.page_map().items():
+            memory[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] = page
         return bytes(memory)
 
     def page(self, number: int) -> bytes:
         """The 4096 bytes of one page; zeros past the end of the heap."""
-        if number in self.page_numbers:
-            return self._own_page(self.page_numbers.index(number))
+        numbers = self.page_numbers
+        index = bisect_left(numbers, number)
+        if index < len(numbers) and numbers[index] == number:
+            return self._own_page(index)
         return self.base.page(number)
 
     def page_map(self) -> dict[int, bytes]:
-        """The pages that differ from the base, by number."""
+        """The image's own pages, by number."""
         return {number: self._own_page(index) for index, number in enumerate(self.page_numbers)}
 
     def pages_differing(self, parent: HeapImage) -> list[int]:
         """Ascending numbers of the pages whose bytes are not those of `parent` (absent ones are zero)."""
         if self.base is not parent.base:
-            return differing_pages(self.to_bytes(), parent.to_bytes())
-        ours, theirs = self.page_map(), parent.page_map()
-        base = self.base
+            return differing_pages(self.to_bytes(), parent)
+        ours, theirs, base = self.page_map(), parent.page_map(), self.base
         return [
-            n
-            for n in sorted({**ours, **theirs})
-            if n * PAGE_BYTES < self.size_bytes
-            and (ours.get(n) or base.page(n)) != (theirs.get(n) or base.page(n))
+            number
+            for number in sorted({**ours, **theirs})
+            if number * PAGE_BYTES < self.size_bytes
+            and (ours.get(number) or base.page(number)) != (theirs.get(number) or base.page(number))
         ]
 
     def _own_page(self, index: int) -> bytes:
         return self.pages[index * PAGE_BYTES : (index + 1) * PAGE_BYTES]
 
 
-def differing_pages(memory: bytes, before: bytes | memoryview) -> list[int]:
-    """Ascending numbers of the pages of `memory` that differ from `before`, zeros past its end."""
+def pack_numbers(numbers: list[int]) -> bytes:
+    """Page numbers as an image holds them."""
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def differing_pages(memory: bytes, before: Base | HeapImage) -> list[int]:
+    """Ascending numbers of the pages of `memory` that differ from `before`, which is zero past its end."""
     numbers: list[int] = []
+    theirs = before.to_bytes()
     for start in range(0, len(memory), WASM_PAGE_BYTES):
-        ours = memory[start : start + WASM_PAGE_BYTES]
-        theirs = bytes(before[start : start + WASM_PAGE_BYTES]) or bytes(WASM_PAGE_BYTES)
-        if ours == theirs:
+        ours_part = memory[start : start + WASM_PAGE_BYTES]
+        their_part = theirs[start : start + WASM_PAGE_BYTES] or bytes(WASM_PAGE_BYTES)
+        if ours_part == their_part:
             continue
         first = start // PAGE_BYTES
         numbers.extend(
             first + at // PAGE_BYTES
             for at in range(0, WASM_PAGE_BYTES, PAGE_BYTES)
-            if ours[at : at + PAGE_BYTES] != theirs[at : at + PAGE_BYTES]
+            if ours_part[at : at + PAGE_BYTES] != their_part[at : at + PAGE_BYTES]
         )
     return numbers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastrlock.rlock import FastRLock
 
 from engine import limits
+from engine.logic.c_vm import CVm
 from engine.logic.engine_build import Engine
 from engine.logic.py_vm import PyVm
 from engine.logic.vm import Job, JobResult, Vm
@@ -54,7 +55,7 @@ class VmPool:
         return None
 
     def _make(self, size_bytes: int) -> Vm:
-        vm = PyVm(self._engine, size_bytes)
+        vm: Vm = CVm(self._engine, size_bytes) if self._engine.native else PyVm(self._engine, size_bytes)
         with self._lock:
             self.made += 1
         return vm

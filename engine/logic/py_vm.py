@@ -18,8 +18,19 @@ from wasmtime import _bindings as w
 from engine import limits
 from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
 from engine.logic.engine_build import Engine
-from engine.logic.image import HeapImage, HeapMeta, differing_pages
-from engine.logic.vm import GuestError, HostCalls, Job, JobResult, Status, random_state, wtf8
+from engine.logic.image import HeapImage, HeapMeta, differing_pages, pack_numbers
+from engine.logic.vm import (
+    HOST_CALLS_NESTED_MAX,
+    GuestError,
+    HostCalls,
+    Job,
+    JobResult,
+    Status,
+    random_state,
+    threw_status,
+    trap_name,
+    wtf8,
+)
 
 EXPORTS = (
     "_initialize",
@@ -48,11 +59,11 @@ EXPORTS = (
 HOST_NAME = b"host"
 COMPILE_NAME = b"compile"
 INTERRUPT = wasmtime.TrapCode.INTERRUPT.value
-OUT_OF_FUEL = wasmtime.TrapCode.OUT_OF_FUEL.value
-OUT_OF_MEMORY = b"InternalError: out of memory"
 WASI_BADF, WASI_NOSYS = 8, 52
 _U32 = struct.Struct("<I")
 _RAW_ARGUMENTS_MAX = 5
+GuestText = tuple[int, int]
+"""Address and size of a text in the guest."""
 _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
 
 
@@ -83,6 +94,7 @@ class Machine:
         self.interrupted = False
         self.raised: BaseException | None = None
         self._stopped: Stopped | None = None
+        self._host_calls_nested = 0
         self._store = wasmtime.Store(engine.engine)
         self._store.set_limits(memory_size=limits.LINEAR_MEMORY_BYTES_MAX)
         self._context = self._store._context()
@@ -133,10 +145,7 @@ class Machine:
         """Make memory and stack pointer those of the image."""
         assert self.size_bytes == image.size_bytes, "Invariant 14: a VM of exactly the image's size"
         address = self.address()
-        base = image.base
-        content = base.content if isinstance(base.content, bytes) else bytes(base.content)
-        ctypes.memmove(address, content, base.size_bytes)
-        ctypes.memset(address + base.size_bytes, 0, image.size_bytes - base.size_bytes)
+        ctypes.memmove(address, image.base.read(0, image.size_bytes), image.size_bytes)
         for number, page in image.page_map().items():
             ctypes.memmove(address + number * PAGE_BYTES, page, PAGE_BYTES)
         self._stack_pointer.set_value(self._store, image.meta.stack_ptr)
@@ -169,9 +178,11 @@ class Machine:
 
     def _stop_of(self, trap: wasmtime.Trap) -> Stopped:
         if self._stopped is None:
-            out_of_fuel = trap.trap_code is not None and trap.trap_code.value == OUT_OF_FUEL
-            status: Status = "fuel" if out_of_fuel else "trap"
-            self._stopped = Stopped(status, "" if out_of_fuel else trap.message.splitlines()[0])
+            code = trap.trap_code
+            if code is wasmtime.TrapCode.OUT_OF_FUEL:
+                self._stopped = Stopped("fuel", "")
+            else:
+                self._stopped = Stopped("trap", trap_name(code.value if code is not None else None))
         return self._stopped
 
     def new_text(self, text: bytes) -> int:
@@ -189,13 +200,12 @@ class Machine:
         text = self.borrow_text(value)
         if text is None:
             return None
-        ptr, size = text
-        content = self.read(ptr, size)
-        self.call("qjs_free_cstring", ptr)
+        content = self.read(*text)
+        self.call("qjs_free_cstring", text[0])
         return content
 
-    def borrow_text(self, value: int) -> tuple[int, int] | None:
-        """Address and size of a value's text in the guest, freed with qjs_free_cstring; None if it threw."""
+    def borrow_text(self, value: int) -> GuestText | None:
+        """A value's text, to be freed with qjs_free_cstring; None if it threw."""
         assert self.meta is not None
         ptr = self.call("qjs_get_string_len", value, self.meta.scratch_ptr)
         if ptr == 0:
@@ -261,37 +271,40 @@ class Machine:
 
     def _import_host_call(self, raw: Any) -> int:
         name = self.read(raw[0].i32, raw[1].i32)
-        count, values = raw[3].i32, raw[4].i32
-        if count != 2:
+        if raw[3].i32 != 2:
             return self._throw_in_guest(GuestError("a host function takes two texts", "TypeError"))
-        first, second = struct.unpack("<2I", self.read(values, 8))
-        return self._host(first, second) if name == HOST_NAME else self._compile(first, second)
-
-    def _host(self, op: int, text: int) -> int:
-        op_text = self.text_of(op)
-        if op_text is None:
+        values = struct.unpack("<2I", self.read(raw[4].i32, 8))
+        if self._host_calls_nested == HOST_CALLS_NESTED_MAX:
+            return self._throw_in_guest(GuestError("Maximum call stack size exceeded", "RangeError"))
+        first = self.borrow_text(values[0])
+        second = self.borrow_text(values[1]) if first is not None else None
+        if first is None or second is None:
             return 0
-        content = self.text_of(text)
-        if content is None:
-            return 0
-        assert self.host is not None, "a host function runs inside a job"
+        self._host_calls_nested += 1
         try:
-            answer = self.host(op_text.decode("utf-8", "replace"), content)
-        except GuestError as error:
+            return self._host(first, second) if name == HOST_NAME else self._compile(first, second)
+        finally:
+            self._host_calls_nested -= 1
+
+    def _host(self, op: GuestText, text: GuestText) -> int:
+        assert self.host is not None, "host functions run inside jobs"
+        error: GuestError | None = None
+        answer: bytes | None = None
+        try:
+            answer = self.host(self.read(*op).decode("utf-8", "replace"), self.read(*text))
+        except GuestError as thrown:
+            error = thrown
+        self.call("qjs_free_cstring", text[0])
+        self.call("qjs_free_cstring", op[0])
+        if error is not None:
             return self._throw_in_guest(error)
         return self.call("qjs_get_undefined") if answer is None else self.new_text(answer)
 
-    def _compile(self, source: int, filename: int) -> int:
+    def _compile(self, source: GuestText, filename: GuestText) -> int:
         """Evaluate a script in the global scope; positions name `filename`. An exception stays pending."""
-        code = self.borrow_text(source)
-        if code is None:
-            return 0
-        name = self.borrow_text(filename)
-        if name is None:
-            return 0
-        value = self.call("qjs_eval", code[0], code[1], name[0], 0)
-        self.call("qjs_free_cstring", name[0])
-        self.call("qjs_free_cstring", code[0])
+        value = self.call("qjs_eval", *source, filename[0], 0)
+        self.call("qjs_free_cstring", filename[0])
+        self.call("qjs_free_cstring", source[0])
         if self.call("qjs_is_exception", value):
             self.call("qjs_free_value", value)
             return 0
@@ -371,15 +384,14 @@ class PyVm:
             machine.write(job.image.meta.random_ptr, random_state(job.seed).to_bytes(8, "little"))
         machine.clock_ns = job.clock_ms * 1_000_000
         machine.host = job.host
-        machine.interrupted = False
         machine.set_fuel(job.fuel)
         if job.interrupt is not None:
+            machine.interrupted = False
             job.interrupt.attach(self._interrupt)
         try:
             return self._result(job, *self._steps(job))
         except Threw as threw:
-            status: Status = "memory" if threw.text.startswith(OUT_OF_MEMORY) else "threw"
-            return self._result(job, status, threw.text)
+            return self._result(job, threw_status(threw.text), threw.text)
         except Stopped as stopped:
             self.usable = False
             raised = machine.raised
@@ -417,7 +429,11 @@ class PyVm:
             machine.call("qjs_free_value", argument)
             raise
         machine.call("qjs_free_value", argument)
-        text = machine.text_of(value) if wants_text and machine.call("qjs_is_string", value) else None
+        text: bytes | None = None
+        if wants_text and machine.call("qjs_is_string", value):
+            text = machine.text_of(value)
+            if text is None:  # a string's text can only fail to find room
+                raise Stopped("memory", "no room for the answer")
         machine.call("qjs_free_value", value)
         return text
 
@@ -425,16 +441,12 @@ class PyVm:
         machine = self._machine
         assert machine.stack_ptr == before.meta.stack_ptr, "Invariant 14: the stack is empty between jobs"
         memory = machine.read(0, machine.size_bytes)
-        changed = differing_pages(memory, before.base.content)
+        changed = differing_pages(memory, before.base)
         if len(changed) > limits.HEAP_DELTA_PAGES_MAX:
             return HeapImage.from_bytes(memory, before.meta)
-        return HeapImage(
-            before.base,
-            before.meta,
-            len(memory),
-            page_numbers=tuple(changed),
-            pages=b"".join(memory[n * PAGE_BYTES : (n + 1) * PAGE_BYTES] for n in changed),
-        )
+        pages = b"".join(memory[n * PAGE_BYTES : (n + 1) * PAGE_BYTES] for n in changed)
+        numbers = pack_numbers(changed)
+        return HeapImage(before.base, before.meta, len(memory), numbers=numbers, pages=pages)
 
     def _result(
         self,

@@ -14,13 +14,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import wasmtime
+from fastrlock.rlock import FastRLock
+
 from engine import limits
 from engine.logic.image import HeapImage
 
 HOST_ABI_VERSION = 1
+HOST_CALLS_NESTED_MAX = 64
+"""How deep `compile` may be called from what it compiles before the guest gets a RangeError."""
 vm_thread_stack_bytes = limits.STACK_BYTES_THREAD
 """Stack that a thread needs before it may run jobs: `threading.stack_size(vm_thread_stack_bytes)`."""
 
+_MASK64 = (1 << 64) - 1
 Status = Literal["ok", "threw", "fuel", "memory", "trap", "interrupted"]
 
 
@@ -45,23 +51,25 @@ class HostCalls(Protocol):
 
 
 class Interrupt:
-    """A watchdog's handle on one job: `fire` stops it, also when it has not begun; from any thread."""
+    """A watchdog's handle on one job: `fire`, from any thread, stops it, also when it has not begun."""
 
     def __init__(self) -> None:
         self.fired = False
+        self._lock = FastRLock()
         self._stop: Callable[[], None] | None = None
 
     def fire(self) -> None:
-        self.fired = True
-        stop = self._stop
-        if stop is not None:
-            stop()
+        with self._lock:  # so that it never reaches the VM's next job
+            self.fired = True
+            if self._stop is not None:
+                self._stop()
 
     def attach(self, stop: Callable[[], None] | None) -> None:
-        """A VM says how it is stopped (or, at the end, that it no longer can be)."""
-        self._stop = stop
-        if stop is not None and self.fired:
-            stop()
+        """A VM says how it is stopped or, at the end of the job, that it no longer can be."""
+        with self._lock:
+            self._stop = stop
+            if stop is not None and self.fired:
+                stop()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,4 +149,11 @@ def random_state(seed: int) -> int:
     return (mixed ^ (mixed >> 31)) or 1
 
 
-_MASK64 = (1 << 64) - 1
+def threw_status(error: bytes) -> Status:
+    """The status of a job whose entry threw this."""
+    return "memory" if error.startswith(b"InternalError: out of memory") else "threw"
+
+
+def trap_name(code: int | None) -> str:
+    """What wasmtime calls a trap, for people: "stack overflow"."""
+    return wasmtime.TrapCode(code).name.lower().replace("_", " ") if code is not None else "unknown trap"
