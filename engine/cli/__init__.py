@@ -1,0 +1,74 @@
+"""`pw`: the command line. Each command is one file in `commands`, loaded only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from engine.cli.shared import SHARED_OPTIONS
+
+__all__ = ["main"]
+
+# Section -> command -> the line that `pw --help` shows. The file and the function have the command's name.
+COMMANDS: dict[str, dict[str, str]] = {
+    "Worlds": {
+        "worlds": "List worlds.",
+        "new": "Create a world.",
+        "show": "Show a world and its definitions, or one definition.",
+        "rename": "Give a world another name.",
+        "archive": "Archive a world, or bring it back.",
+        "freeze": "Refuse new revisions of a world, or allow them again.",
+        "purge": "Erase what a world has recorded, for ever.",
+    },
+    "Grow": {
+        "develop": "Attempt a change of a world's program.",
+        "pull": "Write a world's sources into a directory.",
+        "revisions": "List revisions, or show one.",
+        "rollback": "Make an earlier revision the head again.",
+        "rejections": "List rejected attempts, or show one.",
+    },
+    "Use": {
+        "call": "Call a definition.",
+        "execute": "Preview an expression; its writes are rolled back.",
+        "data": "List, read, set and delete a world's data.",
+        "incidents": "List incidents, or show one.",
+        "log": "List a world's records.",
+    },
+    "Operate": {
+        "serve": "Serve a data directory.",
+        "doctor": "Examine this machine and a data directory, changing nothing.",
+        "gc": "Collect what nothing needs any more.",
+        "backup": "Back up a running server, or restore a backup.",
+    },
+}
+_SUMMARIES = {name: line for section in COMMANDS.values() for name, line in section.items()}
+
+
+class _Commands(click.Group):
+    """Knows its commands by name and loads the one that runs: `pw --help` must not wait for any of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_SUMMARIES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _SUMMARIES:
+            return None
+        return getattr(importlib.import_module(f"engine.cli.commands.{cmd_name}"), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in COMMANDS.items():
+            with formatter.section(section):
+                formatter.write_dl(list(commands.items()))
+
+
+@click.command(cls=_Commands, params=SHARED_OPTIONS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.pass_context
+def main(ctx: click.Context, **options: object) -> None:
+    """Grow, use and operate Flickworld worlds.
+
+    A WORLD is named by its id, its name, or the beginning of either where only one world has it. The server is
+    --server or PW_SERVER; the operator token is PW_TOKEN, or the one in the data directory: --home, PW_HOME, .pw
+    here, or ~/.local/share/flickworld.
+    """
+    ctx.obj = options

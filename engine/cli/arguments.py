@@ -1,0 +1,32 @@
+"""Values on the command line: JSON, or text when it is not; @FILE reads a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+def argument_value(text: str) -> Any:
+    """The JSON value that an argument stands for."""
+    if text.startswith("@"):
+        text = _content(text[1:])
+    try:
+        return json.loads(text, parse_constant=_not_json)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _content(file: str) -> str:
+    try:
+        with click.open_file(file, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError as error:
+        raise click.UsageError(f"@{file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"@{file}: is not UTF-8 at byte {error.start}") from None
+
+
+def _not_json(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,20 @@
+"""pw purge"""
+
+from __future__ import annotations
+
+import click
+
+from engine.cli.output import say
+from engine.cli.shared import Pw, command
+
+
+@command()
+@click.argument("world")
+@click.option("--confirm", metavar="ID", required=True, help="The world's whole id, again.")
+@click.option("--reason", help="Why; kept with the tombstone.")
+def purge(pw: Pw, world: str, confirm: str, reason: str | None) -> None:
+    """Erase what a world has recorded, for ever. A tombstone and the chain of its records stay."""
+    world_id = pw.world(world)
+    pw.client.purge(world_id, confirm=confirm, reason=reason)
+    if not pw.show_raw():
+        say(f"{world_id} is purged; `pw gc` frees the space of what it held")

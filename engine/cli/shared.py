@@ -1,0 +1,125 @@
+"""What all commands share: their options, the client, naming a world, and how failure ends them.
+
+Exit status: 0 done, 1 failed, rejected or refused, 2 misused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from engine.host.answers import WorldSummary
+    from engine.serve.client import Client
+
+SERVER_DEFAULT = "http://127.0.0.1:8787"
+HOME_HERE = ".pw"
+
+SHARED_OPTIONS: list[click.Parameter] = [
+    click.Option(["--server"], metavar="URL", help=f"The server [PW_SERVER, {SERVER_DEFAULT}]."),
+    click.Option(["--home"], metavar="DIR", type=click.Path(file_okay=False), help="The data directory."),
+    click.Option(["--json", "as_json"], is_flag=True, help="Print the server's answers as they come."),
+]
+
+
+class Pw:
+    """One run of `pw`: where the server and the data directory are, and how to print."""
+
+    def __init__(self, *, server: str | None, home: str | None, as_json: bool) -> None:
+        self.server = server or os.environ.get("PW_SERVER") or SERVER_DEFAULT
+        self.home = _home(home)
+        self.as_json = as_json
+        self._client: Client | None = None
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            from engine.serve.client import Client
+            from engine.serve.tokens import stored_token
+
+            self._client = Client(self.server, os.environ.get("PW_TOKEN") or stored_token(self.home))
+        return self._client
+
+    def world(self, named: str) -> str:
+        """The id of the world that `named` is the id, the name or a unique beginning of. Raises ClientError."""
+        return _the_one(named, self.client.worlds(archived=True)).id
+
+    def show_raw(self) -> bool:
+        """With --json: print the last answer as it came, and say that nothing else is to be printed."""
+        if self.as_json:
+            click.get_binary_stream("stdout").write(self.client.last_body + b"\n")
+        return self.as_json
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
+class Command(click.Command):
+    """A command with the shared options, given to its function as one `Pw`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(SHARED_OPTIONS)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from engine.cli.output import complain
+
+        before = ctx.find_root().obj or {}
+        own = {option.name: ctx.params.pop(option.name) for option in SHARED_OPTIONS}
+        pw = Pw(**{name: value or before.get(name) for name, value in own.items()})
+        ctx.params["pw"] = pw
+        try:
+            return super().invoke(ctx)
+        except click.ClickException:
+            raise
+        except Exception as error:
+            if not complain(pw, error):
+                raise
+            ctx.exit(1)
+        finally:
+            pw.close()
+
+
+def command(*args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a command: its function takes `pw` and its own parameters."""
+    return click.command(*args, cls=Command, **kwargs)
+
+
+def fail() -> None:
+    """End with status 1: the answer that was printed is a failure, a rejection or a refusal."""
+    click.get_current_context().exit(1)
+
+
+def _home(given: str | None) -> str:
+    home = given or os.environ.get("PW_HOME")
+    if not home and os.path.isdir(HOME_HERE):
+        home = HOME_HERE
+    if not home:
+        data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+        home = os.path.join(data, "flickworld")
+    return os.path.abspath(home)
+
+
+def _the_one(named: str, worlds: list[WorldSummary]) -> WorldSummary:
+    from engine.serve.client import ClientError
+
+    active = [world for world in worlds if not world.archived]
+    for found in (
+        [world for world in worlds if world.id == named],
+        [world for world in active if world.name == named],
+        [world for world in worlds if world.name == named],
+        [world for world in active if world.id.startswith(named) or world.name.startswith(named)],
+        [world for world in worlds if world.id.startswith(named) or world.name.startswith(named)],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ClientError(
+                f"{named}: names {len(found)} worlds: {', '.join(world.id for world in found[:10])}",
+                "give more of the id",
+            )
+    raise ClientError(f"there is no world {named}", "`pw worlds` lists them, `pw new NAME` creates one")

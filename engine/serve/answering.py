@@ -1,0 +1,96 @@
+"""What goes out: every answer's status and its JSON bytes. One place says which answer has which status."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from engine.host import answers
+from engine.serve.reading import canonical_json
+
+JSON = b"application/json"
+
+STATUS_OF_ANSWER: dict[type, int] = {
+    answers.Created: 201,
+    answers.Rejected: 422,
+    answers.CallFailed: 422,
+    answers.PreviewFailed: 422,
+    answers.Missing: 404,
+}
+STATUS_OF_REFUSAL = {
+    "busy": 503,
+    "draining": 503,
+    "read-only": 503,
+    "storage": 503,
+    "request-conflict": 409,
+    "archived": 409,
+    "frozen": 409,
+    "quarantined": 409,
+    "already-head": 409,
+    "purged": 410,
+    "no-revision": 404,
+    "bad-reason": 400,
+    "size": 400,
+}
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a request came to nothing at the door; `hint` says what to do."""
+
+    error: str
+    hint: str | None = None
+
+
+class Reply:
+    """A finished response: status, body, content type, further headers."""
+
+    __slots__ = ("body", "content_type", "headers", "status")
+
+    def __init__(
+        self,
+        status: int,
+        body: bytes,
+        content_type: bytes = JSON,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.content_type = content_type
+        self.headers = headers
+
+
+def reply_to(answer: Any) -> Reply:
+    """The reply that says `answer`: a struct or list of engine.host.answers, a Failure, plain JSON values."""
+    if isinstance(answer, answers.Refused):
+        return _refused(answer)
+    return Reply(STATUS_OF_ANSWER.get(type(answer), 200), encoded(answer))
+
+
+def failed(status: int, error: str, hint: str | None = None, *, close: bool = False) -> Reply:
+    """A reply of the door itself. `close` ends the connection, where the rest of the request is not to be read."""
+    headers = ((b"connection", b"close"),) if close else ()
+    return Reply(status, encoded(Failure(error, hint)), headers=headers)
+
+
+def encoded(answer: Any) -> bytes:
+    """An answer as JSON text. Lone surrogates, which a guest's text may hold, are escaped."""
+    try:
+        return _ENCODER.encode(answer)
+    except UnicodeEncodeError:
+        return canonical_json(msgspec.to_builtins(answer, enc_hook=_parsed))
+
+
+def _parsed(raw: msgspec.Raw) -> Any:
+    return json.loads(bytes(raw))
+
+
+def _refused(answer: answers.Refused) -> Reply:
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if answer.retry_after_s is not None:
+        headers = ((b"retry-after", str(answer.retry_after_s).encode()),)
+    return Reply(STATUS_OF_REFUSAL[answer.refused], encoded(answer), headers=headers)
+
+
+_ENCODER = msgspec.json.Encoder()

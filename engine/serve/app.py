@@ -1,0 +1,98 @@
+"""The web application: the endpoints in a FastAPI frame that adds the API docs, behind the gate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi_offline import FastAPIOffline
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from engine.host import LiveHost
+from engine.serve.answering import Reply, failed
+from engine.serve.endpoint import Asked, Endpoint, routes
+from engine.serve.gate import Gate
+from engine.serve.metrics import CONTENT_TYPE, Metrics
+from engine.serve.openapi import document
+from engine.serve.routes import ENDPOINTS
+from engine.serve.tokens import Guard
+
+STATIC = "/docs/static"
+# The link that `pw serve` prints carries the token behind "#", which no browser sends anywhere.
+_SIGN_IN = """
+<script>
+  const token = /[#&]token=([^&]+)/.exec(location.hash);
+  if (token) {
+    history.replaceState(null, "", location.pathname);
+    const wait = setInterval(() => {
+      if (!document.querySelector(".opblock, .info")) return;
+      clearInterval(wait);
+      ui.preauthorizeApiKey("token", decodeURIComponent(token[1]));
+    }, 50);
+  }
+</script>
+</body>"""
+
+
+def make_app(host: LiveHost, *, guard: Guard, hosts: frozenset[str], logger: Any) -> Gate:
+    """The ASGI application that serves `host`. `hosts` are its names beside the loopback ones."""
+    metrics = Metrics(host.gauges)
+
+    async def exposed(_host: LiveHost, _asked: Asked) -> Any:
+        """Prometheus metrics."""
+        return Reply(200, metrics.exposition(), CONTENT_TYPE)
+
+    endpoints = (*ENDPOINTS, Endpoint("GET", "/metrics", exposed, (str,)))
+    frame = _frame(document(endpoints, version=host.version().build))
+    # The endpoints come before the frame's own routes: the call must not wait for the docs.
+    frame.router.routes[:0] = [*routes(endpoints, host), Route("/", _to_docs)]
+    return Gate(frame, guard=guard, hosts=hosts, logger=logger, metrics=metrics)
+
+
+def _frame(openapi: dict[str, Any]) -> FastAPI:
+    frame = FastAPIOffline(
+        docs_url=None,
+        redoc_url=None,
+        title="Flickworld",
+        openapi_url="/openapi.json",
+        static_url=STATIC,
+        redirect_slashes=False,
+        exception_handlers={404: _no_route, 405: _no_method},
+    )
+    frame.openapi_schema = openapi
+    frame.router.routes.insert(0, Route("/docs", _docs))
+    return frame
+
+
+async def _to_docs(_request: Request) -> Response:
+    return RedirectResponse("/docs")
+
+
+async def _docs(_request: Request) -> Response:
+    page = get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Flickworld API",
+        swagger_js_url=f"{STATIC}/swagger-ui-bundle.js",
+        swagger_css_url=f"{STATIC}/swagger-ui.css",
+        swagger_favicon_url=f"{STATIC}/favicon.png",
+    )
+    return HTMLResponse(bytes(page.body).decode().replace("</body>", _SIGN_IN))
+
+
+async def _no_route(request: Request, _error: Exception) -> Response:
+    return _response(
+        failed(404, f"there is no {request.scope['path'][:200]} here", "/docs lists what there is")
+    )
+
+
+async def _no_method(request: Request, error: Any) -> Response:
+    response = _response(failed(405, f"{request.method} is not a method of {request.scope['path'][:200]}"))
+    response.headers["allow"] = (error.headers or {}).get("Allow", "GET, HEAD")
+    return response
+
+
+def _response(reply: Reply) -> Response:
+    return Response(reply.body, status_code=reply.status, media_type=reply.content_type.decode())

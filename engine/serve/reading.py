@@ -1,0 +1,188 @@
+"""Reading what came in: bytes to strict structs, or BadInput that names the field. Nothing is guessed or repaired.
+
+JSON goes through Python's own parser because values may hold lone surrogates, which msgspec does not take; msgspec
+then checks the shape. Names that occur twice in an object are refused: two readers would disagree about them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from typing import Any, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from engine import limits
+from engine.ids import BadId
+from engine.serve.inputs import Input
+
+
+class BadInput(Exception):
+    """What was sent is refused with `status` (4xx); the text says which field and why."""
+
+    def __init__(self, error: str, *, status: int = 400, hint: str | None = None) -> None:
+        super().__init__(error)
+        self.error = error
+        self.status = status
+        self.hint = hint
+
+
+AnyInput = TypeVar("AnyInput", bound=Input)
+
+# ---- JSON -------------------------------------------------------------------------------------------------
+
+
+def parse_json(text: bytes, field: str = "body") -> Any:
+    """The value of JSON text. Raises BadInput for anything that is not exactly one JSON value in UTF-8."""
+    try:
+        return _DECODER.decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{field}: is not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{field}: is not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise BadInput(f"{field}: is nested too deeply") from None
+    except _NotStrict as error:
+        raise BadInput(f"{field}: {error}") from None
+    except ValueError:  # Python's own bound on the digits of an int
+        raise BadInput(f"{field}: holds a number of thousands of digits") from None
+
+
+def canonical_json(value: Any, field: str = "value") -> bytes:
+    """JSON text of a parsed value: no spaces, UTF-8, lone surrogates escaped as JSON.stringify does."""
+    try:
+        return _ENCODER.encode(value).encode("utf-8", "json-escape")
+    except RecursionError:
+        raise BadInput(f"{field}: is nested too deeply") from None
+    except ValueError:
+        raise BadInput(f"{field}: holds a number beyond the range of a double") from None
+
+
+class _NotStrict(ValueError):
+    """Python's parser would take it; this door does not."""
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _NotStrict(f"has the name {json.dumps(twice)} twice in one object")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise _NotStrict(f"holds {name}, which is not JSON")
+
+
+def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError), "only for encoding"
+    return "".join(f"\\u{ord(char):04x}" for char in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("json-escape", _escape_surrogates)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_refuse_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+# ---- bodies, queries, path segments -----------------------------------------------------------------------
+
+
+def read_input(text: bytes, shape: type[AnyInput]) -> AnyInput:
+    """A body as its struct. An empty body is an empty object."""
+    value = parse_json(text) if text else {}
+    if not isinstance(value, dict):
+        raise BadInput(f"body: must be a JSON object, not {_said(value)}")
+    return _shaped(value, shape, strict=True)
+
+
+def read_query(query: bytes, shape: type[AnyInput]) -> AnyInput:
+    """A query string as its struct; a name may occur once."""
+    values: dict[str, str] = {}
+    for part in query.split(b"&") if query else ():
+        if not part:
+            continue
+        name, _, value = part.replace(b"+", b" ").partition(b"=")
+        field = percent_decoded(name, "query")
+        if field in values:
+            raise BadInput(f"{field}: is given twice")
+        values[field] = percent_decoded(value, field)
+    return _shaped(values, shape, strict=False)
+
+
+def percent_decoded(text: bytes, field: str) -> str:
+    """Percent-decoded text. Encoded lone surrogates pass; broken escapes and other bytes are refused."""
+    if b"%" not in text and text.isascii():
+        return text.decode("ascii")
+    if _BROKEN_ESCAPE.search(text):
+        raise BadInput(f"{field}: has a % that two hex digits do not follow")
+    try:
+        decoded = unquote_to_bytes(text).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise BadInput(f"{field}: is not percent-encoded UTF-8") from None
+    # Two halves that were encoded apart are one character, as they are in JavaScript.
+    return decoded.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def number_of(text: str, field: str) -> int:
+    """A number in a path: decimal digits. Raises BadInput."""
+    if not _DIGITS.match(text) or int(text) > limits.NUMBER_MAX:
+        raise BadInput(f"{field}: must be a whole number, not {json.dumps(text[:40])}")
+    return int(text)
+
+
+_BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_DIGITS = re.compile(r"[0-9]{1,16}\Z")
+
+
+def _shaped(values: dict[str, Any], shape: type[AnyInput], *, strict: bool) -> AnyInput:
+    try:
+        shaped = msgspec.convert(values, shape, strict=strict)
+        shaped.check()
+        return shaped
+    except msgspec.ValidationError as error:
+        raise BadInput(_explained(str(error), shape)) from None
+    except BadId as error:
+        raise BadInput(str(error)) from None
+
+
+# ---- what was wrong, in words ----------------------------------------------------------------------------
+
+_WORDS = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_PATH = re.compile(r"(?s)(.*) - at `\$\.?(.*)`\Z")
+_MISSING = re.compile(r"Object missing required field `(.*)`\Z")
+_UNKNOWN = re.compile(r"(?s)Object contains unknown field `(.*)`\Z")
+_EXPECTED = re.compile(r"Expected `(.*?)`(?: (.*?))?(?:, got `(.*)`)?\Z")
+
+
+def _explained(problem: str, shape: type[Input]) -> str:
+    """msgspec's message as `field: what is wrong`."""
+    if match := _MISSING.match(problem):
+        return f"{match[1]}: is missing"
+    if match := _UNKNOWN.match(problem):
+        known = ", ".join(shape.__struct_encode_fields__) or "none"
+        return f"{match[1][:100]}: is not a field of this request; its fields: {known}"
+    match = _PATH.match(problem)
+    problem, field = (match[1], match[2]) if match else (problem, "body")
+    expected = _EXPECTED.match(problem)
+    if not expected:
+        return f"{field}: {problem}"
+    wanted = " or ".join(_WORDS.get(name, name) for name in expected[1].split(" | ") if name != "null")
+    if expected[2]:
+        wanted += " " + expected[2].replace("of length", "of a length")
+    got = f", not {_WORDS.get(expected[3], expected[3])}" if expected[3] else ""
+    return f"{field}: must be {wanted}{got}"
+
+
+def _said(value: Any) -> str:
+    names = {str: "text", list: "an array", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,70 @@
+"""Using a world: calls, previews, and what there is to call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine import ids
+from engine.host import LiveHost, answers
+from engine.hub import messages as hub
+from engine.serve import inputs
+from engine.serve.endpoint import ACTOR, Asked, Endpoint
+from engine.serve.reading import canonical_json
+
+
+async def call(host: LiveHost, asked: Asked) -> Any:
+    """Call a definition with JSON arguments."""
+    function, body = asked.params["function"], asked.body
+    args = canonical_json(body.args, "args")
+    if not ids.is_definition_name(function):
+        return answers.Missing(ok=False, error=f"{function[:200]} is not defined")
+    operation = hub.Call(function=function, args=args)
+    return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
+
+
+async def execute(host: LiveHost, asked: Asked) -> Any:
+    """Preview an expression: its value, and the writes that were rolled back."""
+    body = asked.body
+    operation = hub.Execute(expression=body.expression)
+    return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
+
+
+async def functions(host: LiveHost, asked: Asked) -> Any:
+    """List the definitions of the head."""
+    return host.functions(asked.params["world"])
+
+
+async def function(host: LiveHost, asked: Asked) -> Any:
+    """Show one definition of the head."""
+    return host.function(asked.params["world"], asked.params["name"])
+
+
+async def source(host: LiveHost, asked: Asked) -> Any:
+    """The head's definitions as files that develop takes again."""
+    return answers_source(host.source(asked.params["world"]))
+
+
+def answers_source(files: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The wire's shape of a world's source."""
+    return {"files": files}
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/api/worlds/{world}/call/{function}",
+        call,
+        (answers.CallOk, answers.CallFailed, answers.Missing, answers.Refused),
+        body=inputs.Call,
+    ),
+    Endpoint(
+        "POST",
+        "/api/worlds/{world}/execute",
+        execute,
+        (answers.PreviewOk, answers.PreviewFailed, answers.Missing, answers.Refused),
+        body=inputs.Execute,
+    ),
+    Endpoint("GET", "/api/worlds/{world}/functions", functions, (list[answers.DefinitionRow],)),
+    Endpoint("GET", "/api/worlds/{world}/functions/{name}", function, (answers.DefinitionRow,)),
+    Endpoint("GET", "/api/worlds/{world}/source", source, (dict[str, dict[str, str]],)),
+)

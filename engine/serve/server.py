@@ -1,0 +1,184 @@
+"""The running server: one data directory, one port, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import resource
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+
+from engine import limits
+from engine.host import LiveHost, live
+from engine.serve.app import make_app
+from engine.serve.logs import make_logger
+from engine.serve.protocol import BoundedProtocol
+from engine.serve.tokens import open_guard
+
+DRAIN_SECONDS_MAX = limits.DRAIN_FLICKS_MAX / limits.FLICKS_PER_SECOND
+# After draining only answers are on their way; a client that keeps its connection open is not waited for.
+CLOSE_SECONDS_MAX = 3
+
+
+class CannotListen(Exception):
+    """The address cannot be served on; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A server that takes requests. `token` is given only when it was made or taken just now."""
+
+    url: str
+    token: str | None
+    host: LiveHost
+
+
+def run(
+    home: str,
+    *,
+    address: str = "127.0.0.1",
+    port: int = limits.PORT_DEFAULT,
+    names: Sequence[str] = (),
+    token: str | None = None,
+    log_level: str = "info",
+    on_serving: Callable[[Serving], Awaitable[None]],
+) -> None:
+    """Serve `home` until SIGTERM or SIGINT: drain, seal the log, return.
+
+    `port` 0 takes a free one. `names` are host names that the server may be addressed by beside the loopback ones;
+    `token` is PW_TOKEN. `on_serving` is awaited once requests are taken.
+    Raises CannotListen, BadToken, engine.host.CannotOpen.
+    """
+    _allow_many_connections()
+    listener = _listen(address, port)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(home, listener, frozenset(names), token, log_level, on_serving))
+    finally:
+        listener.close()
+
+
+async def _serve(
+    home: str,
+    listener: socket.socket,
+    names: frozenset[str],
+    wanted_token: str | None,
+    log_level: str,
+    on_serving: Callable[[Serving], Awaitable[None]],
+) -> None:
+    logger = make_logger(log_level)
+    host = live(home, loop=asyncio.get_running_loop())
+    guard, token = open_guard(home, wanted_token)
+    await host.start()
+    app = make_app(host, guard=guard, hosts=names, logger=logger)
+    server = _Server(app)
+    stop = _stop_on_signals(logger)
+    accepting = asyncio.create_task(server.serve(sockets=[listener]))
+    url = _url_of(listener)
+    logger.info("serving", url=url, home=home)
+    try:
+        await on_serving(Serving(url, token, host))
+        await asyncio.wait({accepting, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _end(host, server, accepting, logger)
+
+
+async def _end(host: LiveHost, server: _Server, accepting: asyncio.Task[None], logger: Any) -> None:
+    """Drain while requests are still answered (503 to new work), then close the connections, then the directory."""
+    logger.info("draining")
+    try:
+        await asyncio.wait_for(host.drained(), DRAIN_SECONDS_MAX)
+    except TimeoutError:
+        # Like a crash, and as safe: what ran becomes an interrupted incident when the directory is opened again.
+        logger.error("work did not end in time; it will be an interrupted incident")
+        os._exit(1)
+    server.should_exit = True
+    await accepting
+    await host.close()
+    logger.info("stopped")
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server without its signal handlers: draining comes before closing here."""
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=BoundedProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=limits.CONNECTIONS_MAX,
+                timeout_keep_alive=limits.IDLE_FLICKS_MAX // limits.FLICKS_PER_SECOND,
+                timeout_graceful_shutdown=CLOSE_SECONDS_MAX,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _stop_on_signals(logger: Any) -> asyncio.Future[None]:
+    """Resolved by the first SIGTERM or SIGINT; a second one ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stop = loop.create_future()
+
+    def signalled() -> None:
+        if not stop.done():
+            stop.set_result(None)
+            return
+        logger.warning("told twice to stop: stopping at once")
+        os._exit(1)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signalled)
+    return stop
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return socket.create_server((address, port), family=family, backlog=2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise CannotListen(
+                f"port {port} of {address} is in use. A server may be running already: `pw worlds` asks it; "
+                "else choose another --port"
+            ) from None
+        if error.errno == errno.EACCES:
+            raise CannotListen(f"port {port} needs privileges; choose a --port from 1024 on") from None
+        raise CannotListen(f"cannot listen on {address} port {port}: {error.strerror or error}") from None
+
+
+def _url_of(listener: socket.socket) -> str:
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def _allow_many_connections() -> None:
+    """Raise the soft limit on open files: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * limits.CONNECTIONS_MAX
+    if soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard > 0 else wanted, hard))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:  # not made for every platform
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop
