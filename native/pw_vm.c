@@ -596,6 +596,10 @@ static bool stack_pointer_is(pw_vm *vm, uint32_t wanted)
 /* Memory, stack pointer, randomness and fuel as the job wants them (Invariant 14). */
 static bool begin(pw_vm *vm, const pw_job *job, const pw_heap *heap)
 {
+    if (pw_thread_stack_bytes_left() < job->stack_bytes_min) {
+        pw_fail("a job", "its thread's stack is too small");
+        return false;
+    }
     if (vm->memory->size_bytes != heap->size_bytes) {
         pw_fail("a job", "its heap is not of the VM's size");
         return false;

@@ -46,6 +46,7 @@ typedef struct {
     int has_collect_request;
     int collect_garbage;
     int keep_heap;
+    size_t stack_bytes_min; /* that the calling thread must have left */
     size_t delta_pages_max; /* a heap with more pages of its own becomes a base */
     void *host;             /* handed to pw_host */
 } pw_job;

@@ -1,7 +1,7 @@
 """The world VM and the language in it: jobs in, outcomes out."""
 
 from engine.logic.boot import BootError, boot
-from engine.logic.engine_build import Engine, ModuleCache, load_engine
+from engine.logic.engine_build import Engine, EngineRefused, ModuleCache, load_engine
 from engine.logic.image import HeapImage, HeapMeta
 from engine.logic.pool import VmPool
 from engine.logic.vm import (
@@ -10,6 +10,7 @@ from engine.logic.vm import (
     Interrupt,
     Job,
     JobResult,
+    VmFailure,
     text_of,
     vm_thread_stack_bytes,
     wtf8,
@@ -18,6 +19,7 @@ from engine.logic.vm import (
 __all__ = [
     "BootError",
     "Engine",
+    "EngineRefused",
     "GuestError",
     "HeapImage",
     "HeapMeta",
@@ -26,6 +28,7 @@ __all__ = [
     "Job",
     "JobResult",
     "ModuleCache",
+    "VmFailure",
     "VmPool",
     "boot",
     "load_engine",

@@ -9,11 +9,14 @@ from engine.limits import PAGE_BYTES
 from engine.logic.image import NUMBER_BYTES, Base, HeapImage
 from engine.logic.native import Native, load_native
 from engine.logic.vm import (
+    STACK_BYTES_LEFT_MIN,
+    STACK_TOO_SMALL,
     GuestError,
     HostCalls,
     Job,
     JobResult,
     Status,
+    VmFailure,
     random_state,
     threw_status,
     trap_name,
@@ -26,10 +29,6 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[Status, ...] = ("ok", "threw", "fuel", "memory", "trap", "interrupted", "trap")
 """By PW_OK to PW_HOST_RAISED of native/pw_vm.h."""
-
-
-class NativeFailure(RuntimeError):
-    """The system refused what a job needs (memory, address space), or a bug of ours; the world is not to blame."""
 
 
 def load() -> Native:
@@ -53,23 +52,30 @@ class CVm:
         self._engine = engine  # it must outlive its instances
         vm = self._lib.pw_vm_new(engine.native_engine, size_bytes)
         if not vm:
-            raise NativeFailure(f"a VM of {size_bytes} bytes: {native.error()}")
+            raise VmFailure(f"a VM of {size_bytes} bytes: {native.error()}")
         self._vm = self._ffi.gc(vm, self._lib.pw_vm_delete)
         self._job = self._ffi.new("pw_job *")
         self._result = self._ffi.new("pw_result *")
         self._handle = self._ffi.new_handle(self)
         self._job.host = self._handle
         self._job.delta_pages_max = limits.HEAP_DELTA_PAGES_MAX
+        self._job.stack_bytes_min = STACK_BYTES_LEFT_MIN
+        self._warm_serial = 0
         self._host: HostCalls | None = None
         self._raised: BaseException | None = None
         self._answer: tuple[bytes, ...] = ()
         self.size_bytes = size_bytes
         self.usable = True
 
+    def is_warm(self, image: HeapImage) -> bool:
+        """Whether it last ran a heap on the same base, which makes a job several times cheaper."""
+        return self._warm_serial == image.base.serial
+
     def run(self, job: Job) -> JobResult:
         """Run one job; see `vm.Job`. Raises what a host function raised, if it is an Exception."""
         assert self.usable, "Invariant 15: a VM that trapped or grew is not used again"
         image = job.image
+        self._warm_serial = image.base.serial
         assert image.size_bytes == self.size_bytes, "Invariant 14: a VM of exactly the image's size"
         self._fill(job)
         self._host = job.host
@@ -120,7 +126,7 @@ class CVm:
 
     def _own_base(self, base: Any) -> Any:
         if not base:
-            raise NativeFailure(self._native.error())
+            raise VmFailure(self._native.error())
         return self._ffi.gc(base, self._lib.pw_base_delete)
 
     def _view(self, native: Any, size_bytes: int) -> memoryview:
@@ -134,7 +140,8 @@ class CVm:
         ended = result.status
         new_base = self._own_base(result.base) if result.base else None
         if ended == self._lib.PW_FAILED:
-            raise NativeFailure(self._native.error())
+            small = self._lib.pw_thread_stack_bytes_left() < STACK_BYTES_LEFT_MIN
+            raise VmFailure(STACK_TOO_SMALL if small else self._native.error())
         if ended == self._lib.PW_HOST_RAISED and self._raised is None:
             self._raised = KeyboardInterrupt()  # it struck before `answer` could note it
         if isinstance(self._raised, Exception):

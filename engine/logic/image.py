@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import count
 
 import msgspec
 from blake3 import blake3
@@ -19,6 +20,7 @@ from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
 
 ROOT_FORMAT = b"heap image 1\0"
 NUMBER_BYTES = 4
+_serials = count(1)
 _META_LAYOUT = struct.Struct("<6I")
 
 
@@ -51,13 +53,14 @@ class HeapMeta(msgspec.Struct, frozen=True, order=True):
 class Base:
     """Immutable memory that images share; the C path keeps its mapping of the same bytes in `native`."""
 
-    __slots__ = ("_content", "native", "size_bytes")
+    __slots__ = ("_content", "native", "serial", "size_bytes")
 
     def __init__(self, content: bytes | memoryview, native: object | None = None) -> None:
         assert len(content) % WASM_PAGE_BYTES == 0, "a heap is whole wasm pages"
         self._content = content
         self.size_bytes = len(content)
         self.native = native
+        self.serial = next(_serials)  # tells bases apart, never the same twice
 
     def adopt(self, content: memoryview, native: object) -> None:
         """Keep the same bytes in a native mapping instead; `content` lives as long as `native`."""

@@ -21,11 +21,14 @@ from engine.logic.engine_build import Engine
 from engine.logic.image import HeapImage, HeapMeta, differing_pages, pack_numbers
 from engine.logic.vm import (
     HOST_CALLS_NESTED_MAX,
+    STACK_BYTES_LEFT_MIN,
+    STACK_TOO_SMALL,
     GuestError,
     HostCalls,
     Job,
     JobResult,
     Status,
+    VmFailure,
     random_state,
     threw_status,
     trap_name,
@@ -62,6 +65,7 @@ INTERRUPT = wasmtime.TrapCode.INTERRUPT.value
 WASI_BADF, WASI_NOSYS = 8, 52
 _U32 = struct.Struct("<I")
 _RAW_ARGUMENTS_MAX = 5
+_PTHREAD_ATTRIBUTES_BYTES = 64
 GuestText = tuple[int, int]
 """Address and size of a text in the guest."""
 _NO_FINALIZER = ctypes.cast(0, ctypes.CFUNCTYPE(None, ctypes.c_void_p))
@@ -139,7 +143,7 @@ class Machine:
         before = ctypes.c_uint64()
         error = w.wasmtime_memory_grow(self._context, ctypes.byref(self._memory), more, ctypes.byref(before))
         if error:
-            raise MemoryError(f"a VM of {size_bytes} bytes: {wasmtime.WasmtimeError._from_ptr(error)}")
+            raise VmFailure(f"a VM of {size_bytes} bytes: {wasmtime.WasmtimeError._from_ptr(error)}")
 
     def restore(self, image: HeapImage) -> None:
         """Make memory and stack pointer those of the image."""
@@ -171,7 +175,7 @@ class Machine:
             self._context, func, raw, _RAW_ARGUMENTS_MAX, ctypes.byref(trap)
         )
         if error:
-            raise RuntimeError(f"{name}: {wasmtime.WasmtimeError._from_ptr(error)}")
+            raise VmFailure(f"{name}: {wasmtime.WasmtimeError._from_ptr(error)}")
         if trap:
             raise self._stop_of(wasmtime.Trap._from_ptr(trap))
         return int(raw[0].i32) & 0xFFFFFFFF
@@ -375,9 +379,15 @@ class PyVm:
         self.size_bytes = size_bytes
         self.usable = True
 
+    def is_warm(self, image: HeapImage) -> bool:
+        """Always: it copies whole heaps."""
+        return True
+
     def run(self, job: Job) -> JobResult:
         """Run one job; see `vm.Job`. Raises what a host function raised, if it is an Exception."""
         assert self.usable, "Invariant 15: a VM that trapped or grew is not used again"
+        if _thread_stack_bytes() < STACK_BYTES_LEFT_MIN:
+            raise VmFailure(STACK_TOO_SMALL)
         machine = self._machine
         machine.restore(job.image)
         if job.seed is not None:
@@ -477,3 +487,18 @@ class PyVm:
     def close(self) -> None:
         self.usable = False
         self._machine.close()
+
+
+def _thread_stack_bytes() -> int:
+    """The calling thread's whole stack; where the C library does not say, as much as anyone could want."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "pthread_getattr_np"):
+        return limits.STACK_BYTES_THREAD
+    libc.pthread_self.restype = ctypes.c_void_p
+    attributes = ctypes.create_string_buffer(_PTHREAD_ATTRIBUTES_BYTES)
+    size = ctypes.c_size_t()
+    if libc.pthread_getattr_np(ctypes.c_void_p(libc.pthread_self()), attributes) != 0:
+        return limits.STACK_BYTES_THREAD
+    libc.pthread_attr_getstacksize(attributes, ctypes.byref(size))
+    libc.pthread_attr_destroy(attributes)
+    return size.value

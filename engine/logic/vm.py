@@ -11,9 +11,9 @@ Texts cross as WTF-8: UTF-8 in which a lone surrogate is three bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import msgspec
 import wasmtime
 from fastrlock.rlock import FastRLock
 
@@ -24,7 +24,12 @@ HOST_ABI_VERSION = 1
 HOST_CALLS_NESTED_MAX = 64
 """How deep `compile` may be called from what it compiles before the guest gets a RangeError."""
 vm_thread_stack_bytes = limits.STACK_BYTES_THREAD
-"""Stack that a thread needs before it may run jobs: `threading.stack_size(vm_thread_stack_bytes)`."""
+"""What to give `threading.stack_size` for the threads that run jobs; only touched pages are real."""
+STACK_BYTES_LEFT_MIN = limits.STACK_BYTES_WASM + limits.MIB
+STACK_TOO_SMALL = (
+    f"a thread that runs jobs needs {STACK_BYTES_LEFT_MIN} bytes of stack, for the guest's deepest recursion: "
+    "call threading.stack_size(vm_thread_stack_bytes) before it is made"
+)
 
 _MASK64 = (1 << 64) - 1
 Status = Literal["ok", "threw", "fuel", "memory", "trap", "interrupted"]
@@ -37,6 +42,10 @@ class GuestError(Exception):
         super().__init__(message)
         self.message = message
         self.name = name
+
+
+class VmFailure(RuntimeError):
+    """What a job needs is not there (stack, memory, address space), or a bug of ours: not the world's fault."""
 
 
 class HostCalls(Protocol):
@@ -72,8 +81,7 @@ class Interrupt:
                 stop()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One operation on one heap.
 
     `request` goes to the entry function; `collect_request`, if given, goes to it after the microtasks (and
@@ -95,8 +103,7 @@ class Job:
     interrupt: Interrupt | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class JobResult:
+class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a job ended.
 
     `ok`: `text` is the entry's answer (None if it was not a string). `threw`: the entry itself threw,
@@ -124,6 +131,9 @@ class Vm(Protocol):
     @property
     def usable(self) -> bool:
         """False once it trapped or grew: it must not be used again (Invariant 15)."""
+
+    def is_warm(self, image: HeapImage) -> bool:
+        """Whether it last ran a heap on the same base, which makes a job several times cheaper."""
 
     def run(self, job: Job) -> JobResult: ...
 
