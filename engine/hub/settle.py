@@ -6,7 +6,7 @@ from collections import deque
 
 from engine.hub import refusals
 from engine.hub.messages import AppendFailed, Describe, Draft, Durable, Effect
-from engine.hub.world import NUMBERED, World, answer, prune, refuse
+from engine.hub.world import NUMBERED, World, answer, refuse
 
 
 def durable(world: World, event: Durable, effects: list[Effect]) -> None:
@@ -47,7 +47,6 @@ def _settle(world: World, seq: int, effects: list[Effect]) -> None:
             if op is world.change:
                 world.change = None
             answer(world, op, effects, record.seq)
-    prune(world)
 
 
 def _become_state(world: World, record: Draft) -> None:

@@ -19,7 +19,7 @@ from engine.hub.messages import (
     JobLost,
     TimerFired,
 )
-from engine.hub.world import World, check
+from engine.hub.world import World, check, prune
 
 _HANDLERS: dict[type, Callable[[World, Any, list[Effect]], None]] = {
     Admit: admission.arrive,
@@ -45,5 +45,6 @@ def step(world: World, event: Event) -> list[Effect]:
     if world.draining and not world.drained and world.is_idle:
         world.drained = True
         effects.append(Drained())
+    prune(world)
     check(world)
     return effects

@@ -1,0 +1,518 @@
+"""A host without a machine: it runs jobs of a small model, keeps a log, fails, crashes, and checks every promise.
+
+Guest functions are pure in (arguments, seed, what they read), so any record can be executed again on any state.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine import limits
+from engine.hub import World, open_world, step
+from engine.hub.messages import (
+    Admit,
+    Answer,
+    Append,
+    AppendFailed,
+    AttemptDone,
+    Call,
+    CallDone,
+    CancelTimer,
+    Checkpoint,
+    Describe,
+    Develop,
+    Draft,
+    Drain,
+    Drained,
+    Durable,
+    EditData,
+    Effect,
+    Event,
+    Execute,
+    Interrupt,
+    JobLost,
+    Loaded,
+    Operation,
+    Purge,
+    Read,
+    Request,
+    Rollback,
+    RunJob,
+    SetTimer,
+    TimerFired,
+    Upgrade,
+    Write,
+)
+
+KEYS = ("a", "b", "n:1", "n:2")
+Rows = dict[str, bytes]
+NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident", "interrupted": "incident"}
+
+
+# ---- the guest ---------------------------------------------------------------------------------------------
+
+
+class View:
+    """What a guest sees: one state and its own writes; it keeps what was read."""
+
+    def __init__(
+        self, get: Callable[[str], bytes | None], rows: Callable[[str], list[tuple[str, bytes]]]
+    ) -> None:
+        self._get = get
+        self._rows = rows
+        self.reads: list[Read] = []
+        self.writes: dict[str, bytes | None] = {}
+
+    def get(self, key: str) -> int:
+        if key in self.writes:
+            return int(self.writes[key] or 0)
+        self.reads.append(Read(key))
+        return int(self._get(key) or 0)
+
+    def set(self, key: str, value: int) -> None:
+        self.writes[key] = str(value).encode()
+
+    def delete(self, key: str) -> None:
+        self.writes[key] = None
+
+    def list(self, prefix: str) -> list[tuple[str, int]]:
+        self.reads.append(Read(prefix, prefix=True))
+        return [(key, int(value)) for key, value in self._rows(prefix)]
+
+    def first(self, prefix: str, after: str | None) -> str | None:
+        row = next((key for key, _ in self._rows(prefix) if after is None or key > after), None)
+        self.reads.append(Read(prefix, prefix=True, after=after, until=row))
+        return row
+
+
+@dataclass(frozen=True)
+class Outcome:
+    ok: bool
+    missing: bool
+    value: Any
+    reads: tuple[Read, ...]
+    writes: tuple[Write, ...]
+
+
+def run_guest(call: Call, seed: int, view: View) -> Outcome:
+    args = json.loads(call.args)
+    if call.function not in GUEST:
+        return Outcome(False, True, None, (), ())
+    try:
+        value = GUEST[call.function](view, seed, *args)
+        ok = True
+    except ArithmeticError as error:
+        value, ok = str(error), False
+    writes = tuple(Write(key, value) for key, value in view.writes.items())
+    return Outcome(ok, False, value, tuple(view.reads), writes)
+
+
+def _add(view: View, seed: int, key: str) -> int:
+    view.set(key, view.get(key) + 1)
+    return view.get(key)
+
+
+def _move(view: View, seed: int, source: str, target: str) -> int:
+    amount = view.get(source)
+    view.set(target, view.get(target) + amount)
+    view.delete(source)
+    return amount
+
+
+def _sum_into(view: View, seed: int, prefix: str, key: str) -> int:
+    total = sum(value for _, value in view.list(prefix))
+    view.set(key, total % 1000)
+    return total
+
+
+def _pop_first(view: View, seed: int, prefix: str, after: str) -> str | None:
+    row = view.first(prefix, after or None)
+    view.set("popped", seed) if row is None else view.delete(row)
+    return row
+
+
+def _put(view: View, seed: int, key: str) -> int:
+    view.set(key, seed % 100)
+    return seed
+
+
+def _fail(view: View, seed: int, key: str) -> None:
+    view.set(key, view.get(key) + 1000)
+    raise ArithmeticError(f"{key} is {view.get(key)}")
+
+
+GUEST: dict[str, Callable[..., Any]] = {
+    "get": lambda view, seed, key: view.get(key),
+    "total": lambda view, seed, prefix: view.list(prefix),
+    "add": _add,
+    "move": _move,
+    "sumInto": _sum_into,
+    "popFirst": _pop_first,
+    "put": _put,
+    "fail": _fail,
+}
+
+
+# ---- the host ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Life:
+    """One world's life. `log` is what a disk would hold; `states[seq]` is the data after each record of it."""
+
+    world: World = field(init=False)
+    log: dict[int, Draft] = field(default_factory=dict)  # durable records by sequence
+    states: dict[int, Rows] = field(default_factory=lambda: {1: {}})
+    appended: list[Draft] = field(default_factory=list)
+    jobs: dict[int, RunJob] = field(default_factory=dict)
+    timers: dict[int, int] = field(default_factory=dict)
+    waiting: dict[int, Admit] = field(default_factory=dict)  # admitted and not answered
+    started: dict[int, Admit] = field(default_factory=dict)  # whose jobs began, or that were drafted
+    answered: dict[int, Answer] = field(default_factory=dict)
+    readers_answered: set[int] = field(default_factory=set)  # operations whose record a crash may lose
+    unrecorded: list[Interrupt] = field(default_factory=list)  # interrupted, and the log did not take it
+    erased: set[int] = field(default_factory=set)  # interrupted, and their world was purged
+    acknowledged: dict[tuple[str, int], int] = field(default_factory=dict)  # (count, number) -> sequence
+    trace: list[str] = field(default_factory=list)
+    draining: bool = False
+    drained: bool = False
+    monotonic_flicks: int = 0
+    next_op: int = 1
+
+    def __post_init__(self) -> None:
+        self.world = open_world(self.loaded())
+
+    # -- what may happen --
+
+    def admit(self, operation: Operation, request: Request | None = None) -> int:
+        op = self.next_op
+        self.next_op += 1
+        self.monotonic_flicks += limits.FLICKS_PER_SECOND // 10
+        admit = Admit(op, operation, "a", request, op * 1000, self.monotonic_flicks, op * 7919)
+        self.waiting[op] = admit
+        self.feed(admit)
+        return op
+
+    def finish(self, op: int, verdict: str = "accepted") -> None:
+        job = self.jobs.pop(op)
+        if isinstance(job.operation, Call | Execute):
+            call = job.operation if isinstance(job.operation, Call) else Call("add", b'["a"]')
+            data, snapshot = self.world.data, job.snapshot
+            outcome = run_guest(
+                call,
+                job.seed,
+                View(
+                    lambda key: data.get(key, snapshot),
+                    lambda prefix: data.list(prefix, None, None, snapshot),
+                ),
+            )
+            self.feed(CallDone(op, outcome.ok, outcome.missing, outcome.reads, outcome.writes, outcome))
+        else:
+            verdict = "accepted" if isinstance(job.operation, Checkpoint) else verdict
+            self.feed(AttemptDone(op, verdict, None))
+
+    def lose(self, op: int) -> None:
+        del self.jobs[op]
+        self.feed(JobLost(op, "lost"))
+
+    def make_durable(self, count: int) -> None:
+        if count := min(count, len(self.appended)):
+            self.keep(count)
+            self.feed(Durable(max(self.log)))
+
+    def fail_append(self, kept: int) -> None:
+        self.keep(min(kept, len(self.appended)))
+        self.appended.clear()
+        self.feed(AppendFailed(max(self.log, default=1), "no"))
+
+    def fire(self, token: int) -> None:
+        self.monotonic_flicks = max(self.monotonic_flicks, self.timers.pop(token))
+        self.feed(TimerFired(token, self.monotonic_flicks))
+
+    def drain(self) -> None:
+        self.draining = True
+        self.feed(Drain())
+
+    def crash(self, kept: int) -> None:
+        """The process ends; of what was appended a part is on the disk. Recovery tells what was in flight."""
+        self.keep(min(kept, len(self.appended)))
+        self.appended.clear()
+        recorded = {draft.op for draft in self.log.values()}
+        in_flight = [
+            op for op in self.started if op in self.waiting and op not in recorded and op not in self.answered
+        ]
+        admits = [self.waiting[op] for op in in_flight]
+        self.waiting.clear()
+        self.jobs.clear()
+        self.timers.clear()
+        self.draining = self.drained = False
+        self.world = open_world(self.loaded())
+        for admit in admits:
+            if isinstance(admit.operation, Interrupt):
+                self.unrecorded.append(admit.operation)
+            else:
+                self.unrecorded.append(Interrupt(admit.op, admit.request))
+        self.tell_interrupted()
+
+    def tell_interrupted(self) -> None:
+        """An in-flight entry is kept until its outcome is recorded."""
+        unrecorded, self.unrecorded = self.unrecorded, []
+        for interrupt in unrecorded:
+            self.admit(interrupt)
+
+    # -- the machinery --
+
+    def keep(self, count: int) -> None:
+        for draft in self.appended[:count]:
+            seq = max(self.log, default=1) + 1
+            assert draft.seq == seq, "Invariant 6"
+            rows = dict(self.states[seq - 1])
+            for write in draft.writes:
+                if write.value is None:
+                    rows.pop(write.key, None)
+                else:
+                    rows[write.key] = write.value
+            self.log[seq] = draft
+            self.states[seq] = rows
+        del self.appended[:count]
+
+    def feed(self, event: Event) -> None:
+        effects = step(self.world, event)
+        self.trace.append(repr((event, effects)))
+        for effect in effects:
+            self.perform(effect)
+
+    def perform(self, effect: Effect) -> None:
+        match effect:
+            case RunJob():
+                admit = self.waiting[effect.op]
+                assert (effect.flick, effect.seed) == (admit.flick, admit.seed), "re-runs keep flick and seed"
+                assert effect.snapshot == max(self.log, default=1), "a job reads durable state"
+                assert effect.op not in self.jobs
+                self.jobs[effect.op] = effect
+                self.started[effect.op] = admit
+            case Append():
+                for draft in effect.drafts:
+                    assert draft.seq == max(self.log, default=1) + len(self.appended) + 1, "Invariant 6"
+                    self.appended.append(draft)
+                    self.started.setdefault(draft.op, self.waiting[draft.op])
+            case Answer():
+                self.take_answer(effect)
+            case SetTimer():
+                self.timers[effect.token] = effect.at_monotonic_flicks
+            case CancelTimer():
+                del self.timers[effect.token]
+            case Drained():
+                assert self.draining and not self.drained
+                self.drained = True
+
+    def take_answer(self, answer: Answer) -> None:
+        admit = self.waiting.pop(answer.op)
+        assert answer.op not in self.answered, "Invariant 16: one answer"
+        self.answered[answer.op] = answer
+        if answer.seq is None:
+            assert answer.refusal is not None
+            if isinstance(admit.operation, Interrupt):
+                if answer.refusal.code == "purged":
+                    self.erased.add(admit.operation.detail)
+                else:
+                    assert answer.refusal.code == "storage", "nothing else refuses what was interrupted"
+                    self.unrecorded.append(admit.operation)
+            return
+        draft = self.log.get(answer.seq)
+        if draft is None:
+            draft = next(draft for draft in self.appended if draft.seq == answer.seq)
+            assert draft.number is None and draft.request is None and not draft.writes, "Invariant 1"
+            self.readers_answered.add(draft.op)
+        elif draft.number is not None:
+            number = (NUMBERS[draft.kind], draft.number)
+            assert self.acknowledged.setdefault(number, draft.seq) == draft.seq, "Invariant 17"
+        request = admit.request
+        if isinstance(admit.operation, Interrupt):
+            request = admit.operation.request
+        assert draft.op == answer.op or draft.request == request is not None, "Invariant 10"
+
+    def loaded(self) -> Loaded:
+        """What the disk says of the world."""
+        state = {"archived": False, "frozen": False, "purged": False}
+        numbers = {"revision": 0, "rejection": 0, "incident": 0}
+        requests = {}
+        for draft in self.log.values():
+            if draft.number is not None:
+                numbers[NUMBERS[draft.kind]] = draft.number
+            if draft.request is not None:
+                requests[draft.request.id] = (draft.request.hash, draft.seq, draft.flick)
+            if isinstance(draft.operation, Describe):
+                for flag in ("archived", "frozen"):
+                    if getattr(draft.operation, flag) is not None:
+                        state[flag] = getattr(draft.operation, flag)
+            state["purged"] = state["purged"] or draft.kind == "purge"
+        seq = max(self.log, default=1)
+        return Loaded(
+            world="w",
+            seq=seq,
+            revision=numbers["revision"],
+            next_revision=numbers["revision"] + 1,
+            next_rejection=numbers["rejection"] + 1,
+            next_incident=numbers["incident"] + 1,
+            archived=state["archived"],
+            frozen=state["frozen"],
+            purged=state["purged"],
+            requests=requests,
+            rows=tuple(sorted(self.states[seq].items())),
+        )
+
+    # -- the promises --
+
+    def come_to_rest(self) -> None:
+        """With nothing failing any more, everything ends and everybody is answered."""
+        self.tell_interrupted()
+        for _ in range(3 * (len(self.waiting) + 2)):
+            for op in list(self.jobs):
+                self.finish(op)
+            self.make_durable(len(self.appended))
+        assert self.world.is_idle and not self.waiting and not self.jobs and not self.timers
+        assert self.drained == self.draining
+        seq = max(self.log, default=1)
+        assert self.world.data.list("", None, None, seq) == sorted(self.states[seq].items())
+        assert self.world.data.versions_count() == len(self.states[seq])
+
+    def check_promises(self) -> None:
+        self.check_one_outcome_each()
+        self.check_serial_order()
+        self.check_numbers()
+        ids = [draft.request.id for draft in self.log.values() if draft.request is not None]
+        assert len(ids) == len(set(ids)), "Invariant 10: one effect under an id"
+        purges = [seq for seq, draft in self.log.items() if draft.kind == "purge"]
+        assert purges in ([], [max(self.log, default=1)]), "nothing follows a tombstone"
+
+    def check_one_outcome_each(self) -> None:
+        outcomes: dict[int, int] = {}
+        for draft in self.log.values():
+            owner = draft.operation.detail if isinstance(draft.operation, Interrupt) else draft.op
+            outcomes[owner] = outcomes.get(owner, 0) + 1
+        assert set(outcomes.values()) <= {1}, "Invariant 16"
+        for op, admit in self.started.items():
+            if isinstance(admit.operation, Interrupt) or op in outcomes:
+                continue
+            if op in self.readers_answered or op in self.erased:
+                continue
+            answer = self.answered.get(op)
+            joined_a_record = admit.request is not None and any(
+                draft.request == admit.request for draft in self.log.values()
+            )
+            assert joined_a_record or (answer is not None and answer.refusal is not None), "Invariant 16"
+        for op, answer in self.answered.items():
+            assert answer.refusal is None or op not in outcomes, "what was refused left no record"
+
+    def check_serial_order(self) -> None:
+        """Each writer as if alone, in the order of the log; each reader and failure at its snapshot."""
+        for seq, draft in self.log.items():
+            if draft.kind != "call" or draft.failure == "conflict":
+                assert draft.kind in ("data-edit", "call") or not draft.writes
+                continue
+            at_seq = seq - 1 if draft.writes else draft.snapshot
+            rows = self.states[at_seq]
+            view = View(
+                rows.get,
+                lambda prefix, rows=rows: [row for row in sorted(rows.items()) if row[0].startswith(prefix)],
+            )
+            again = run_guest(draft.operation, draft.seed, view)
+            assert (again.ok, again.missing, again.value) == (
+                draft.detail.ok,
+                draft.detail.missing,
+                draft.detail.value,
+            ), "Invariant 12"
+            assert draft.writes == (again.writes if again.ok else ()), "Invariant 12"
+
+    def check_numbers(self) -> None:
+        for count in ("revision", "rejection", "incident"):
+            numbers = [
+                draft.number
+                for draft in self.log.values()
+                if draft.number is not None and NUMBERS[draft.kind] == count
+            ]
+            assert numbers == list(range(1, len(numbers) + 1)), "Invariant 17"
+        for (count, number), seq in self.acknowledged.items():
+            assert (NUMBERS[self.log[seq].kind], self.log[seq].number) == (count, number), "Invariant 17"
+
+
+# ---- a life of chance --------------------------------------------------------------------------------------
+
+
+def random_call(chance: random.Random) -> Call:
+    function = chance.choice([*GUEST, "add", "add", "missing"])
+    args = {
+        "total": [chance.choice(["", "n:"])],
+        "move": [chance.choice(KEYS), chance.choice(KEYS)],
+        "sumInto": [chance.choice(["", "n:"]), chance.choice(KEYS)],
+        "popFirst": [chance.choice(["", "n:"]), chance.choice(["", "a", "n:1"])],
+    }.get(function, [chance.choice(KEYS)])
+    return Call(function, json.dumps(args).encode())
+
+
+def random_operation(chance: random.Random, is_hot: bool) -> Operation:
+    if is_hot:
+        return chance.choice([Call("add", b'["a"]'), EditData("a", b"1", "why")])
+    kind = chance.randrange(20)
+    if kind < 12:
+        return random_call(chance)
+    return [
+        Execute("add('a')"),
+        Develop("x", "s"),
+        Develop("y", "s"),
+        Rollback(chance.randrange(4), chance.choice(["why", " "])),
+        EditData(chance.choice(KEYS), chance.choice([None, b"5"]), "why"),
+        EditData("a", b"1", "why"),
+        chance.choice([Upgrade(), Checkpoint(), Describe(frozen=True), Describe(frozen=False)]),
+        Describe(archived=chance.random() < 0.2),
+    ][kind - 12]
+
+
+def random_request(chance: random.Random, operation: Operation) -> Request | None:
+    if chance.random() < 0.7:
+        return None
+    return Request(f"r{chance.randrange(40)}", f"{type(operation).__name__}{chance.randrange(2)}")
+
+
+def live_by_chance(seed: int, steps: int) -> Life:
+    """A life that the seed decides, to its end; every promise is checked."""
+    chance = random.Random(seed)
+    life = Life()
+    is_hot = chance.random() < 0.2
+    crash_share = chance.choice([0, 0, 0.01])
+    failure_share = chance.choice([0, 0.02, 0.1])
+    for _ in range(steps):
+        draw = chance.random()
+        if draw < crash_share:
+            life.crash(chance.randrange(4))
+        elif draw < crash_share + failure_share:
+            life.fail_append(chance.randrange(3))
+        elif draw < 0.4:
+            operation = random_operation(chance, is_hot)
+            life.admit(operation, random_request(chance, operation))
+        elif draw < 0.75 and life.jobs:
+            op = chance.choice(list(life.jobs))
+            if chance.random() < 0.03:
+                life.lose(op)
+            else:
+                life.finish(op, chance.choice(["accepted", "accepted", "rejected", "unchanged"]))
+        elif draw < 0.78 and life.timers:
+            life.fire(chance.choice(list(life.timers)))
+        else:
+            life.make_durable(chance.randrange(1, 5))
+    ending = chance.choice(["rest", "rest", "drain", "purge", "crash"])
+    if ending == "drain":
+        life.drain()
+        life.admit(random_operation(chance, is_hot))
+    elif ending == "purge":
+        life.admit(Purge("over"))
+    elif ending == "crash":
+        life.crash(chance.randrange(4))
+    life.come_to_rest()
+    life.check_promises()
+    return life
