@@ -22,6 +22,7 @@ FLICKS_PER_MILLISECOND = FLICKS_PER_SECOND // 1000
 SECONDS_PER_DAY = 86_400
 FLICKS_PER_DAY = SECONDS_PER_DAY * FLICKS_PER_SECOND
 DIGITS_MAX = 9
+YEAR_MAX = 999_999
 
 FRAME_RATES = (
     Fraction(24000, 1001),
@@ -213,7 +214,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
     pre: 1 <= month <= 12
     pre: 1 <= day <= 31
     pre: -9999 <= year <= 9999
-    post: -4400000 < _ < 2940000
+    post: day > 28 or civil_from_days(_) == (year, month, day)
     """
     # Years begin in March here, so that the leap day is a year's last and months need no table.
     year -= month <= 2
@@ -274,7 +275,7 @@ def iso_from_flicks(flicks: int, *, digits: int = 3, rounding: Rounding = "floor
     """A point in time as ISO-8601 text in UTC, with so many digits of a second's fraction (0 to 9).
 
     With 9 digits and rounding "nearest", `flicks_from_iso(text, "nearest")` brings the same flick back.
-    Raises NotExact.
+    Raises NotExact, BadTime.
     """
     assert 0 <= digits <= DIGITS_MAX, f"0 to {DIGITS_MAX} digits"
     scale = 10**digits
@@ -289,6 +290,8 @@ def iso_from_flicks(flicks: int, *, digits: int = 3, rounding: Rounding = "floor
     year, month, day = civil_from_days(days)
     minute_of_day, second = divmod(second_of_day, 60)
     hour, minute = divmod(minute_of_day, 60)
+    if abs(year) > YEAR_MAX:
+        raise BadTime(f"{flicks} flicks are in the year {year}; texts go to {YEAR_MAX} either way")
     year_text = f"{year:04d}" if 0 <= year <= 9999 else f"{year:+07d}"
     fraction_text = f".{fraction:0{digits}d}" if digits else ""
     return f"{year_text}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction_text}Z"

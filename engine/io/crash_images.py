@@ -166,6 +166,11 @@ def _name_after(media: Media, after: Media, kept: list[PendingNaming]) -> None:
     for number in touched:
         directory = after.directory(number)
         directory.media = dict(directory.names)
+        for named in directory.names.values():
+            node = after.nodes[named]
+            if isinstance(node, FileNode) and not node.linked:  # its removal was lost
+                node = after.nodes[named] = node.clone()
+                node.linked = True
 
 
 # ---- content

@@ -78,7 +78,7 @@ class RealDisk:
         return found.st_size
 
     def make_dir(self, path: str) -> None:
-        names = split_file_path(path)
+        names = split_path(path)
         for depth in range(len(names)):
             with self._directory(names[:depth], path) as dir_fd:
                 try:
@@ -119,16 +119,23 @@ class RealDisk:
         return found.f_bavail * found.f_frsize
 
     def lock(self, path: str) -> RealLock:
+        """See the port. The file says which process holds the lock."""
         file = self.open(path, create=True)
         try:
             fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            holder = file.read_at(0, 20).decode("ascii", "replace").strip() or "unknown"
             file.close()
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 raise DirectoryLocked(
-                    path, f"another process uses {self.root}; stop it, or give this one another directory"
+                    path,
+                    f"another process (number {holder}) uses {self.root}; stop it, or give this one another directory",
                 ) from None
             raise _error_of(error, path, "lock") from error
+        try:
+            file.write_at(0, b"%-19d\n" % os.getpid())
+        except DiskFull:
+            pass  # the lock is what counts; its file only names the holder
         return RealLock(file)
 
     def close(self) -> None:
@@ -286,6 +293,8 @@ def _error_of(error: OSError, path: str, action: str) -> DiskError:
         return DiskError(
             path, "is a symbolic link; links are not followed here, put the real file in its place"
         )
+    if error.errno == errno.EISDIR:
+        return DiskError(path, "is not a regular file; move it away")
     if error.errno == errno.ENOTDIR:
         return DiskError(path, "a part of it is a file or a link, not a directory")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

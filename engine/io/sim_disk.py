@@ -13,23 +13,23 @@ is the last number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from engine import limits
 from engine.io.crash_images import CRASH_KINDS, CrashKind, CrashPoint, Trace, crash_media, media_after_crash
 from engine.io.disk import DirectoryLocked, DiskError, DiskFull, FileMissing, SyncFailed
 from engine.io.paths import split_file_path, split_path
 from engine.io.sim_faults import Faults, PagesAfterFailure, PowerLost
+from engine.io.sim_file import SimFile
 from engine.io.sim_media import (
     ROOT,
-    Change,
     DirNode,
     Entry,
     FileNode,
     Media,
     Naming,
     Operation,
-    Sync,
+    Refusal,
     SyncDir,
     SyncOutcome,
 )
@@ -59,8 +59,8 @@ class SimDisk:
         self.trace = Trace(self.media.copy())
         self.faults = Faults()
         self.syncs = 0  # syncs of files and directories so far, failed ones too
-        self._life = 0  # handles and locks of an earlier life are dead
-        self._locked: dict[int, int] = {}
+        self.life = 0  # handles and locks of an earlier life are dead
+        self.locked: dict[int, SimLock] = {}
 
     @property
     def ops(self) -> int:
@@ -70,31 +70,32 @@ class SimDisk:
     # ---- the port
 
     def open(self, path: str, *, create: bool = False) -> SimFile:
-        self._alive()
+        self.check_alive()
         parent, name = self._parent(path)
         number = self.media.directory(parent).names.get(name, 0)
         if not number:
             if not create:
                 raise FileMissing(path, "no such file or directory")
-            self._room_for(1, path)
+            if not self.free_sectors():
+                self.refuse_full(path, "create")
             number = self.media.node_last + 1
-            self._do(Naming((Entry(parent, name, number),), number, "file"))
+            self.perform(Naming((Entry(parent, name, number),), number, "file"))
         if isinstance(self.media.nodes[number], DirNode):
             raise DiskError(path, "is not a regular file; move it away")
         self.media.pinned[number] = self.media.pinned.get(number, 0) + 1
         return SimFile(self, number, path)
 
     def exists(self, path: str) -> bool:
-        self._alive()
+        self.check_alive()
         return self._find(path) != 0
 
     def is_dir(self, path: str) -> bool:
-        self._alive()
+        self.check_alive()
         number = self._find(path)
         return number != 0 and isinstance(self.media.nodes[number], DirNode)
 
     def list(self, path: str) -> list[str]:
-        self._alive()
+        self.check_alive()
         number = self._find(path)
         if not number:
             return []
@@ -104,7 +105,7 @@ class SimDisk:
         return sorted(node.names)
 
     def size(self, path: str) -> int:
-        self._alive()
+        self.check_alive()
         split_file_path(path)
         node = self._node(path)
         if isinstance(node, DirNode):
@@ -112,20 +113,21 @@ class SimDisk:
         return node.size_bytes
 
     def make_dir(self, path: str) -> None:
-        self._alive()
+        self.check_alive()
         number = ROOT
-        for name in split_file_path(path):
+        for name in split_path(path):
             below = self.media.directory(number).names.get(name, 0)
             if not below:
-                self._room_for(1, path)
+                if not self.free_sectors():
+                    self.refuse_full(path, "make directory")
                 below = self.media.node_last + 1
-                self._do(Naming((Entry(number, name, below),), below, "directory"))
+                self.perform(Naming((Entry(number, name, below),), below, "directory"))
             elif isinstance(self.media.nodes[below], FileNode):
                 raise DiskError(path, f"{name!r} is a file, not a directory")
             number = below
 
     def rename(self, source: str, target: str) -> None:
-        self._alive()
+        self.check_alive()
         from_parent, from_name = self._parent(source)
         to_parent, to_name = self._parent(target)
         number = self.media.directory(from_parent).names.get(from_name, 0)
@@ -138,10 +140,10 @@ class SimDisk:
         replaced = self.media.directory(to_parent).names.get(to_name, 0)
         if replaced:
             self._check_replaceable(number, replaced, source, target)
-        self._do(Naming((Entry(from_parent, from_name, 0), Entry(to_parent, to_name, number)), number))
+        self.perform(Naming((Entry(from_parent, from_name, 0), Entry(to_parent, to_name, number)), number))
 
     def remove(self, path: str) -> None:
-        self._alive()
+        self.check_alive()
         parent, name = self._parent(path)
         number = self.media.directory(parent).names.get(name, 0)
         if not number:
@@ -149,30 +151,32 @@ class SimDisk:
         node = self.media.nodes[number]
         if isinstance(node, DirNode) and node.names:
             raise DiskError(path, "remove failed: the directory is not empty")
-        self._do(Naming((Entry(parent, name, 0),), number))
+        self.perform(Naming((Entry(parent, name, 0),), number))
 
     def sync_dir(self, path: str) -> None:
-        self._alive()
+        self.check_alive()
         number = self._find(path)
         if not number:
             raise FileMissing(path, "no such file or directory")
         if isinstance(self.media.nodes[number], FileNode):
             raise DiskError(path, "a part of it is a file or a link, not a directory")
-        self._sync(path or "the root", lambda outcome: SyncDir(number, outcome))
+        self.perform_sync(path or "the root", lambda outcome: SyncDir(number, outcome))
 
     def free_bytes(self) -> int:
-        self._alive()
+        self.check_alive()
+        if self.ops + 1 in self.faults.full_ops:
+            return 0
         if self.capacity_bytes is None:
             return UNLIMITED_BYTES
         return max(0, self.capacity_bytes - self.media.used_sectors() * self.sector_bytes)
 
     def lock(self, path: str) -> SimLock:
         file = self.open(path, create=True)
-        if file.number in self._locked:
+        if file.number in self.locked:
             file.close()
             raise DirectoryLocked(path, "another process uses this disk; stop it, or give this one another")
-        self._locked[file.number] = self._life
-        return SimLock(self, file)
+        lock = self.locked[file.number] = SimLock(self, file)
+        return lock
 
     # ---- crashes
 
@@ -197,8 +201,8 @@ class SimDisk:
 
         The disk goes on, without the crash that was ordered.
         """
-        self._life += 1
-        self._locked = {}
+        self.life += 1
+        self.locked = {}
         self.media.pinned = {}
         self.faults.crash_op = None
         self.faults.crashed = False
@@ -242,20 +246,20 @@ class SimDisk:
 
     # ---- inside
 
-    def _alive(self) -> None:
+    def check_alive(self) -> None:
         if self.faults.crashed:
             raise PowerLost(f"power was lost at operation {self.faults.crash_op}")
 
-    def _do(self, operation: Operation) -> None:
+    def perform(self, operation: Operation) -> None:
         """Number, record and perform one operation."""
         op = self.ops + 1
         if self.faults.crash_op is not None and op >= self.faults.crash_op:
             self.faults.crashed = True
-        self._alive()
+        self.check_alive()
         self.trace.operations.append(operation)
         self.media.apply(op, operation)
 
-    def _sync(self, path: str, operation_of: Callable[[SyncOutcome], Operation]) -> None:
+    def perform_sync(self, path: str, operation_of: Callable[[SyncOutcome], Operation]) -> None:
         """One sync of a file or directory, with the outcome that was ordered."""
         outcome: SyncOutcome = "synced"
         nth = self.syncs + 1
@@ -263,22 +267,21 @@ class SimDisk:
             outcome = "failed_dropped" if self.faults.pages == "dropped" else "failed_kept"
         elif nth in self.faults.lying_syncs:
             outcome = "lied"
-        self._do(operation_of(outcome))
+        self.perform(operation_of(outcome))
         self.syncs = nth
         if outcome in ("failed_dropped", "failed_kept"):
             raise SyncFailed(
                 path, "sync failed (EIO); what was written may be gone: check the drive, start again"
             )
 
-    def _room_for(self, sectors: int, path: str) -> None:
-        """Raise DiskFull unless so many sectors are free."""
-        if self._free_sectors() < sectors:
-            raise DiskFull(path, f"no space is left for {sectors} sectors; free some space")
-
-    def _free_sectors(self) -> int:
-        if self.ops + 1 in self.faults.full_ops:
-            return 0
+    def free_sectors(self) -> int:
+        """How many sectors the next operation may take."""
         return self.free_bytes() // self.sector_bytes
+
+    def refuse_full(self, path: str, action: str) -> NoReturn:
+        """End an operation that finds no room. It has a number of its own, so that a later one may find some."""
+        self.perform(Refusal(path))
+        raise DiskFull(path, f"no space is left for: {action}; free some space")
 
     def _find(self, path: str) -> int:
         """The number of what is at a path; 0 where nothing is."""
@@ -315,135 +318,12 @@ class SimDisk:
         if isinstance(there, DirNode) and there.names:
             raise DiskError(source, f"rename to {target} failed: the directory there is not empty")
 
-    def _unpin(self, number: int) -> None:
+    def unpin(self, number: int) -> None:
         left = self.media.pinned.get(number, 0) - 1
         if left > 0:
             self.media.pinned[number] = left
         else:
             self.media.pinned.pop(number, None)
-
-
-class SimFile:
-    """The File port on one file of a SimDisk."""
-
-    def __init__(self, disk: SimDisk, number: int, path: str) -> None:
-        self.number = number
-        self.path = path
-        self._disk = disk
-        self._life = disk._life
-        self._open = True
-
-    def read_at(self, offset_bytes: int, length_bytes: int) -> bytes:
-        node = self._node()
-        assert offset_bytes >= 0 and length_bytes >= 0, "offsets and lengths are counts"
-        length_bytes = min(length_bytes, node.size_bytes - offset_bytes)
-        if length_bytes <= 0:
-            return b""
-        sector_bytes = self._disk.sector_bytes
-        first, skip_bytes = divmod(offset_bytes, sector_bytes)
-        last = (offset_bytes + length_bytes - 1) // sector_bytes
-        content = b"".join([self._sector(node, index) for index in range(first, last + 1)])
-        return content[skip_bytes : skip_bytes + length_bytes]
-
-    def write_at(self, offset_bytes: int, content: bytes) -> None:
-        """As the port says; on a full disk the sectors that fit are written before DiskFull comes."""
-        node = self._node()
-        assert offset_bytes >= 0, "an offset is a count"
-        if not content:
-            return
-        disk = self._disk
-        sectors = self._sectors_of(node, offset_bytes, bytes(content))
-        new = sum(part is not None and node.sector(index) is None for index, part in sectors)
-        if new > (free := disk._free_sectors()):
-            sectors = self._fitting(node, sectors, free)
-            end_bytes = (sectors[-1][0] + 1) * disk.sector_bytes if sectors else 0
-            if end_bytes > offset_bytes:
-                disk._do(Change(self.number, sectors, max(node.size_bytes, end_bytes)))
-            raise DiskFull(self.path, f"no space is left for: write at byte {offset_bytes}; free some space")
-        shift = disk.faults.misdirected.pop(disk.ops + 1, 0)
-        size_bytes = max(node.size_bytes, offset_bytes + len(content))
-        if shift:
-            sectors = tuple((index + shift, part) for index, part in sectors if index + shift >= 0)
-        disk._do(Change(self.number, sectors, size_bytes))
-        for index, _ in sectors:
-            disk.faults.rot.pop((self.number, index), None)
-
-    def truncate(self, size_bytes: int) -> None:
-        node = self._node()
-        assert size_bytes >= 0, "a size is a count"
-        sector_bytes = self._disk.sector_bytes
-        sectors: list[tuple[int, bytes | None]] = []
-        if size_bytes < node.size_bytes:
-            whole, rest_bytes = divmod(size_bytes, sector_bytes)
-            for index in node.visible_sectors():
-                if index == whole and rest_bytes:
-                    kept = self._sector(node, index)[:rest_bytes]
-                    sectors.append((index, kept + bytes(sector_bytes - rest_bytes)))
-                elif index >= whole:
-                    sectors.append((index, None))
-        self._disk._do(Change(self.number, tuple(sectors), size_bytes))
-
-    def size(self) -> int:
-        return self._node().size_bytes
-
-    def sync(self) -> None:
-        self._node()
-        self._disk._sync(self.path, lambda outcome: Sync(self.number, outcome))
-
-    def close(self) -> None:
-        if self._open and self._life == self._disk._life:
-            self._disk._unpin(self.number)
-        self._open = False
-
-    def _node(self) -> FileNode:
-        assert self._open, f"{self.path} is open"
-        self._disk._alive()
-        if self._life != self._disk._life:
-            raise PowerLost(f"{self.path}: the process that opened it was killed")
-        return self._disk.media.file(self.number)
-
-    def _sector(self, node: FileNode, index: int) -> bytes:
-        """What a reader gets of a sector, rot included."""
-        content = node.sector(index)
-        if content is None:
-            content = self._disk.media.zero_sector
-        mask = self._disk.faults.rot.get((self.number, index), 0)
-        if mask:
-            value = int.from_bytes(content, "little") ^ mask
-            content = value.to_bytes(len(content), "little")
-        return content
-
-    def _sectors_of(
-        self, node: FileNode, offset_bytes: int, content: bytes
-    ) -> tuple[tuple[int, bytes | None], ...]:
-        """The whole sectors that a write leaves, those it fills in part completed by what is there."""
-        sector_bytes = self._disk.sector_bytes
-        first, head_bytes = divmod(offset_bytes, sector_bytes)
-        end_bytes = offset_bytes + len(content)
-        last = (end_bytes - 1) // sector_bytes
-        tail_bytes = (last + 1) * sector_bytes - end_bytes
-        if head_bytes:
-            content = self._sector(node, first)[:head_bytes] + content
-        if tail_bytes:
-            content += self._sector(node, last)[sector_bytes - tail_bytes :]
-        return tuple(
-            (index, content[(index - first) * sector_bytes : (index - first + 1) * sector_bytes])
-            for index in range(first, last + 1)
-        )
-
-    @staticmethod
-    def _fitting(
-        node: FileNode, sectors: tuple[tuple[int, bytes | None], ...], free: int
-    ) -> tuple[tuple[int, bytes | None], ...]:
-        """The first sectors of a write, as many as there is room for."""
-        fitting: list[tuple[int, bytes | None]] = []
-        for index, part in sectors:
-            if node.sector(index) is None:
-                if free == 0:
-                    break
-                free -= 1
-            fitting.append((index, part))
-        return tuple(fitting)
 
 
 class SimLock:
@@ -454,8 +334,8 @@ class SimLock:
         self._file = file
 
     def release(self) -> None:
-        if self._disk._locked.get(self._file.number) == self._file._life:
-            del self._disk._locked[self._file.number]
+        if self._disk.locked.get(self._file.number) is self:
+            del self._disk.locked[self._file.number]
         self._file.close()
 
 

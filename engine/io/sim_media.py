@@ -56,7 +56,13 @@ class SyncDir(NamedTuple):
     outcome: SyncOutcome
 
 
-Operation = Change | Sync | Naming | SyncDir
+class Refusal(NamedTuple):
+    """An operation that found no room; it changes nothing."""
+
+    path: str
+
+
+Operation = Change | Sync | Naming | SyncDir | Refusal
 
 
 class PendingChange(NamedTuple):
@@ -168,8 +174,10 @@ class Media:
             self._sync(operation)
         elif isinstance(operation, Naming):
             self._name(op, operation)
-        else:
+        elif isinstance(operation, SyncDir):
             self._sync_dir(operation)
+        else:
+            assert isinstance(operation, Refusal), "the operations are these five"
 
     # ---- reading
 
