@@ -1,9 +1,25 @@
 """The world VM and the language in it: jobs in, outcomes out."""
 
+from engine.logic.attempt import catalogue_of, changes_between, develop, upgrade
 from engine.logic.boot import BootError, boot
+from engine.logic.call import call, execute
 from engine.logic.engine_build import Engine, EngineRefused, ModuleCache, load_engine
 from engine.logic.image import HeapImage, HeapMeta
+from engine.logic.jobs import (
+    AttemptOutcome,
+    CallOutcome,
+    Catalogue,
+    Changes,
+    DataView,
+    Definition,
+    KeyRead,
+    RangeRead,
+    Read,
+    SourceLookup,
+    WrittenSource,
+)
 from engine.logic.pool import VmPool
+from engine.logic.prelude import PRELUDE_VERSION, prelude_source
 from engine.logic.vm import (
     GuestError,
     HostCalls,
@@ -17,7 +33,14 @@ from engine.logic.vm import (
 )
 
 __all__ = [
+    "PRELUDE_VERSION",
+    "AttemptOutcome",
     "BootError",
+    "CallOutcome",
+    "Catalogue",
+    "Changes",
+    "DataView",
+    "Definition",
     "Engine",
     "EngineRefused",
     "GuestError",
@@ -27,12 +50,24 @@ __all__ = [
     "Interrupt",
     "Job",
     "JobResult",
+    "KeyRead",
     "ModuleCache",
+    "RangeRead",
+    "Read",
+    "SourceLookup",
     "VmFailure",
     "VmPool",
+    "WrittenSource",
     "boot",
+    "call",
+    "catalogue_of",
+    "changes_between",
+    "develop",
+    "execute",
     "load_engine",
+    "prelude_source",
     "text_of",
+    "upgrade",
     "vm_thread_stack_bytes",
     "wtf8",
 ]

@@ -1,0 +1,176 @@
+"""The jobs of the language and their outcomes: what the host asks of a heap, and all that it may record of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from engine.logic.image import HeapImage
+from engine.logic.vm import Job, JobResult
+
+FailureKind = Literal[
+    "threw",
+    "syntax",
+    "size",
+    "budget",
+    "memory",
+    "pending",
+    "timeout",
+    "conflict",
+    "denied",
+    "interrupted",
+    "trap",
+]
+RejectionKind = Literal[
+    "threw", "syntax", "budget", "memory", "pending", "touched-data", "leaked-global", "size", "trap"
+]
+Verdict = Literal["accepted", "unchanged", "rejected"]
+
+
+class DataView(Protocol):
+    """The data of a world at one sequence: immutable. Values are JSON text; keys are ordered by code point."""
+
+    def get(self, key: str) -> bytes | None: ...
+
+    def list(self, prefix: str, after: str | None, limit: int | None) -> list[tuple[str, bytes]]:
+        """At most `limit` rows whose keys begin with `prefix` and come after `after`, in order."""
+
+
+class WrittenSource(NamedTuple):
+    """A source as it was developed; `is_library` if it was a CommonJS file."""
+
+    text: str
+    is_library: bool
+
+
+class SourceLookup(Protocol):
+    """Finds the source that runs under a file name ("pw:" and 8 hex digits), or None if it is not known."""
+
+    def __call__(self, file: str, /) -> WrittenSource | None: ...
+
+
+class KeyRead(NamedTuple):
+    """A key whose value, or absence, an operation saw."""
+
+    key: str
+
+
+class RangeRead(NamedTuple):
+    """The keys with `prefix`, after `after` (None: from the first) up to and with `until` (None: to the last)."""
+
+    prefix: str
+    after: str | None
+    until: str | None
+
+
+Read = KeyRead | RangeRead
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why an operation failed. `error` is the error's line and its stack, with positions as written."""
+
+    kind: FailureKind
+    error: str
+    hint: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """The first line, by which incidents are grouped."""
+        return self.error.split("\n", 1)[0]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallOutcome:
+    """What a call or a preview came to.
+
+    `value` is the JSON text that the guest made, on success. `missing` says that there is no such definition:
+    nothing ran. `reads` are in their order, each once; `writes` hold the last write of each key in the order of
+    these (None deletes), and are void if it failed. `abandoned` names calls of other worlds that nobody awaited.
+    """
+
+    ok: bool
+    fuel: int
+    value: bytes | None = None
+    failure: Failure | None = None
+    missing: bool = False
+    logs: tuple[str, ...] = ()
+    reads: tuple[Read, ...] = ()
+    writes: tuple[tuple[str, bytes | None], ...] = ()
+    abandoned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Definition:
+    """One entry of a catalogue.
+
+    `source` is the definition's own text as written ("" for a library file), `origin` the file name of the source
+    that made it ("pw:" and 8 hex digits), `refers` the names that its text takes from around it, sorted.
+    """
+
+    name: str
+    kind: Literal["function", "class", "library"]
+    version: int
+    params: tuple[str, ...]
+    doc: str
+    source: str
+    origin: str
+    refers: tuple[str, ...] = ()
+    is_library_file: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changes:
+    """What an attempt did to the catalogue: sorted names. `globals` are those that a library file left."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    globals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Catalogue:
+    """What a heap holds: definitions sorted by name, states with versions, globals left by libraries."""
+
+    definitions: tuple[Definition, ...] = ()
+    states: tuple[tuple[str, int], ...] = ()
+    globals: tuple[str, ...] = ()
+    prelude_version: int = 0
+
+    def find(self, name: str) -> Definition | None:
+        return next((definition for definition in self.definitions if definition.name == name), None)
+
+    def calls(self, definition: Definition) -> tuple[str, ...]:
+        """The definitions that a definition's text refers to, itself included, sorted."""
+        names = {other.name for other in self.definitions}
+        return tuple(name for name in definition.refers if name in names)
+
+    def called_by(self, name: str) -> tuple[str, ...]:
+        """The definitions whose text refers to `name`, sorted."""
+        return tuple(definition.name for definition in self.definitions if name in definition.refers)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptOutcome:
+    """What a develop came to, before any check.
+
+    `image` and `catalogue` are those after it, if it was accepted; else `image` is None and the catalogue is the
+    one before. `kind` and `reason` say why it was rejected. `rewritten` is the text that was evaluated.
+    """
+
+    verdict: Verdict
+    fuel: int
+    catalogue: Catalogue
+    image: HeapImage | None = None
+    kind: RejectionKind | None = None
+    reason: str = ""
+    changes: Changes = Changes()
+    logs: tuple[str, ...] = ()
+    rewritten: str = ""
+
+
+class Runs(Protocol):
+    """Where jobs run: the pool."""
+
+    def run(self, job: Job, /) -> JobResult: ...

@@ -1,0 +1,178 @@
+// The entry: the host's requests, told apart by their first character, and the outcome of each.
+//
+//   c NAME \n ARGS         call a definition with a JSON array
+//   x FILE LENGTH \n CODE  evaluate an expression that the host wrapped in a function
+//   d FILE LENGTH \n CODE  evaluate a source that the host wrapped in a function
+//   m NAME FILE LENGTH \n  CODE   evaluate a library file and define NAME as its exports
+//   k FILE LENGTH \n CODE  only compile it
+//   =                      the outcome
+//   a i w                  on scratch copies: what an attempt did, the catalogue, the walk of states
+//   u PRELUDE              put another prelude behind the globals
+//
+// An outcome is "+" and JSON text, "-" and the text of what was thrown, "!" and that of a syntax error in the
+// source, "?" while a promise is pending, "0" where no such definition exists.
+
+let outcome = "?";
+
+const succeed = (value) => {
+  try {
+    outcome = `+${encode(value)}`;
+  } catch (error) {
+    fail(error);
+  }
+};
+
+const fail = (error) => {
+  outcome = `-${describe(error)}`;
+};
+
+const done = () => {
+  outcome = "+";
+};
+
+// Settle what an operation returned, thenables included.
+const settle = (value, succeeded) => {
+  if (value !== null && (typeof value === "object" || typeof value === "function")) {
+    if (typeof value.then === "function") {
+      new Promise((resolve) => resolve(value)).then(succeeded, fail);
+      return;
+    }
+  }
+  succeeded(value);
+};
+
+const begin = () => {
+  outcome = "?";
+  world.lines = 0;
+};
+
+const answerCall = (text) => {
+  begin();
+  const end = text.indexOf("\n");
+  const cell = world.cells.get(text.slice(1, end));
+  if (cell === undefined || !cell.live) {
+    outcome = "0";
+    return;
+  }
+  const args = parse(text.slice(end + 1));
+  try {
+    settle(cell.kind === "class" ? construct(cell.stub, args) : apply(callable(cell), undefined, args), succeed);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+const callable = (cell) => {
+  if (cell.kind === "library")
+    throw new TypeError(`${cell.name} is a library: define a function that uses it, and call that`);
+  return cell.impl;
+};
+
+// Splits "k A B \n CODE" into its words and the code.
+const wordsAndCode = (text) => {
+  const end = text.indexOf("\n");
+  return [...text.slice(1, end).split(" "), text.slice(end + 1)];
+};
+
+// The function of a wrapped source; undefined, and the outcome says why, if it does not compile.
+const compiled = (code, file, length) => {
+  try {
+    return compileSource(code, file, +length);
+  } catch (error) {
+    outcome = `!${describe(error)}`;
+  }
+};
+
+const answerExpression = (text) => {
+  begin();
+  const [file, length, code] = wordsAndCode(text);
+  const run = compiled(code, file, length);
+  if (run === undefined) return;
+  try {
+    settle(run(), succeed);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+const beginAttempt = (file) => {
+  begin();
+  world.called = false;
+  world.touched = [];
+  world.origin = file;
+  world.foreign = foreignGlobals();
+};
+
+const answerDevelop = (text) => {
+  const [file, length, code] = wordsAndCode(text);
+  beginAttempt(file);
+  const run = compiled(code, file, length);
+  if (run === undefined) return;
+  try {
+    settle(run(declare), done);
+  } catch (error) {
+    fail(error);
+  }
+};
+
+const answerLibrary = (text) => {
+  const [name, file, length, code] = wordsAndCode(text);
+  beginAttempt(file);
+  const run = compiled(code, file, length);
+  if (run === undefined) return;
+  try {
+    evaluateLibrary(name, run);
+    done();
+  } catch (error) {
+    fail(error);
+  }
+};
+
+// Only compile a source that the host's parser did not understand.
+const answerCheck = (text) => {
+  begin();
+  const [file, length, code] = wordsAndCode(text);
+  if (compiled(code, file, length) !== undefined) done();
+};
+
+const answerAttempt = () =>
+  stringify({
+    outcome,
+    called: world.called,
+    definitions: world.touched.map(definitionEntry),
+    globals: leakedGlobals(),
+    states: stateEntries(),
+  });
+
+const answerCatalogue = () =>
+  stringify({
+    prelude: world.version,
+    definitions: [...world.cells.values()].filter((cell) => cell.live).map((cell) => definitionEntry(cell.name)),
+    states: stateEntries(),
+    globals: foreignGlobals().map(String),
+  });
+
+table.entry = (text) => {
+  switch (text[0]) {
+    case "c":
+      return answerCall(text);
+    case "=":
+      return outcome;
+    case "x":
+      return answerExpression(text);
+    case "d":
+      return answerDevelop(text);
+    case "m":
+      return answerLibrary(text);
+    case "k":
+      return answerCheck(text);
+    case "a":
+      return answerAttempt();
+    case "i":
+      return answerCatalogue();
+    case "w":
+      return heapText();
+    case "u":
+      return compile(text.slice(1), "prelude")(host, compile, world);
+  }
+};

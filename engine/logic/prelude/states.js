@@ -1,0 +1,31 @@
+// State: heap objects that `init` makes once and later evaluations keep.
+
+const checkStateName = (where, name) => {
+  if (typeof name !== "string" || name === "") throw new TypeError(`${where}: the name must be text that is not empty`);
+};
+
+const checkStateValue = (name, value) => {
+  if (typeof value !== "object" || value === null)
+    throw new TypeError(
+      `state ${name}: init must return an object, an array, a Map or the like, not ${value === null ? "null" : typeof value}`,
+    );
+  return value;
+};
+
+table.state = (name, init, options) => {
+  checkStateName("state", name);
+  if (typeof init !== "function") throw new TypeError(`state ${name}: init must be a function that returns an object`);
+  const { version = 1, migrate } = checkOptions(`state ${name}`, options);
+  checkVersion(`state ${name}`, version);
+  const kept = world.states.get(name);
+  if (kept !== undefined && kept.version === version) return kept.value;
+  const value =
+    kept !== undefined && migrate !== undefined ? migrate(kept.value, { from: kept.version, to: version }) : init();
+  world.states.set(name, { value: checkStateValue(name, value), version });
+  return value;
+};
+
+table.reset = (name) => {
+  checkStateName("reset", name);
+  return world.states.delete(name);
+};

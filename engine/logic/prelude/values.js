@@ -1,0 +1,83 @@
+// Values that cross to the host as JSON text, and errors as text.
+
+const { stringify, parse } = JSON;
+const { apply, construct, ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
+const { defineProperty } = Object;
+const { isArray } = Array;
+const textOfFunction = (() => {
+  const { call } = Function.prototype;
+  return call.bind(Function.prototype.toString);
+})();
+
+const functionText = (fn) => {
+  const { name } = fn;
+  return `[function ${typeof name === "string" && name !== "" ? name : "anonymous"}]`;
+};
+
+// JSON text of any value: what JSON has no word for becomes null, text or a plain object (see `crossing`).
+const encode = (value) => {
+  switch (typeof value) {
+    case "undefined":
+    case "symbol":
+      return "null";
+    case "bigint":
+      return `"${value}"`;
+    case "string":
+    case "number":
+    case "boolean":
+      return stringify(value);
+  }
+  return stringify(value, crossing()) ?? "null";
+};
+
+// A replacer for one value. A Map, Set or Error is turned into the same plain object each time it is met, so that
+// the engine still sees the cycles that go through it.
+const crossing = () => {
+  let converted = null;
+  const once = (value, convert) => {
+    converted ??= new Map();
+    let plain = converted.get(value);
+    if (plain === undefined) converted.set(value, (plain = convert(value)));
+    return plain;
+  };
+  return (_key, value) => {
+    switch (typeof value) {
+      case "function":
+        return functionText(value);
+      case "bigint":
+        return String(value);
+      case "object":
+        if (value === null || isArray(value) || getPrototypeOf(value) === Object.prototype) return value;
+        if (value instanceof Map) return once(value, mapToObject);
+        if (value instanceof Set) return once(value, (set) => [...set]);
+        if (value instanceof Error) return once(value, errorToObject);
+    }
+    return value;
+  };
+};
+
+const mapToObject = (map) => {
+  const plain = { __proto__: null };
+  for (const [key, value] of map) plain[typeof key === "symbol" ? key.toString() : String(key)] = value;
+  return plain;
+};
+
+const errorToObject = (error) => ({ error: String(error.name), message: String(error.message) });
+
+// "Name: message" and the stack of an error; any other thrown value as its text.
+const describe = (thrown) => {
+  try {
+    if (typeof thrown === "string") return thrown;
+    if (!(thrown instanceof Error)) return thrown === undefined ? "undefined" : encode(thrown);
+    const { stack } = thrown;
+    return typeof stack === "string" && stack !== "" ? `${headline(thrown)}\n${stack}` : headline(thrown);
+  } catch {
+    return "an error that cannot be turned into text";
+  }
+};
+
+const headline = (error) => {
+  const name = error.name === undefined ? "Error" : String(error.name);
+  const message = error.message === undefined ? "" : String(error.message);
+  return message === "" ? name : name === "" ? message : `${name}: ${message}`;
+};

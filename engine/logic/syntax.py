@@ -1,0 +1,198 @@
+"""What a JavaScript text says before it runs, read by tree-sitter: never runs anything, never raises on bad text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import tree_sitter
+import tree_sitter_javascript
+from tree_sitter import Node
+
+from engine.logic.vm import wtf8
+
+_LANGUAGE = tree_sitter.Language(tree_sitter_javascript.language())
+LINE_END = re.compile(rb"\r\n|\n|\r")
+_JSDOC_EDGE = re.compile(r"^[ \t]*\*?[ \t]?", re.MULTILINE)
+LITERALS = frozenset({"string", "number", "template_string", "regex", "true", "false", "null", "undefined"})
+FUNCTION_DECLARATIONS = frozenset({"function_declaration", "generator_function_declaration"})
+FUNCTION_SCOPES = FUNCTION_DECLARATIONS | {
+    "function_expression",
+    "generator_function",
+    "arrow_function",
+    "method_definition",
+    "class_static_block",
+    "field_definition",
+}
+NAMED_EXPRESSIONS = frozenset({"function_expression", "generator_function", "class"})
+REFERENCES = frozenset({"identifier", "shorthand_property_identifier"})
+BINDINGS = frozenset({"identifier", "shorthand_property_identifier_pattern"})
+
+
+class Syntax:
+    """A parsed text. Columns count characters; lines and columns begin at 1."""
+
+    def __init__(self, text: str) -> None:
+        self.content = wtf8(text)
+        self.root = tree_sitter.Parser(_LANGUAGE).parse(self.content).root_node
+
+    @property
+    def has_error(self) -> bool:
+        return self.root.has_error
+
+    def text(self, node: Node) -> str:
+        return self.content[node.start_byte : node.end_byte].decode("utf-8", "surrogatepass")
+
+    def statements(self) -> list[Node]:
+        """The top-level statements, without comments."""
+        return [node for node in self.root.named_children if node.type != "comment"]
+
+    def position(self, node: Node) -> tuple[int, int]:
+        lines = LINE_END.split(self.content[: node.start_byte])
+        return len(lines), len(lines[-1].decode("utf-8", "replace")) + 1
+
+    def first_error(self) -> Node:
+        return next((node for node in walk(self.root) if node.is_error or node.is_missing), self.root)
+
+    def module_declaration(self) -> Node | None:
+        """The first `import` or `export` declaration."""
+        return next(
+            (n for n in self.root.children if n.type in {"import_statement", "export_statement"}), None
+        )
+
+    def top_level_await(self) -> Node | None:
+        """The first `await` that is in no function."""
+        stack = list(reversed(self.root.children))
+        while stack:
+            node = stack.pop()
+            is_loop = node.type == "for_in_statement" and any(
+                child.type == "await" for child in node.children
+            )
+            if node.type == "await_expression" or is_loop:
+                return node
+            if node.type not in FUNCTION_SCOPES:
+                stack.extend(reversed(node.children))
+        return None
+
+    def is_inert(self) -> bool:
+        """Whether running it can do nothing: it is empty, comments and literals."""
+        return all(_is_inert(statement) for statement in self.root.named_children)
+
+    def jsdoc_above(self, node: Node) -> str:
+        """The text of the `/** ... */` comment that ends right above `node`, or ""."""
+        comment = node.prev_named_sibling
+        if comment is None or comment.type != "comment":
+            return ""
+        text = self.text(comment)
+        if not text.startswith("/**") or not text.endswith("*/") or len(text) < 5:
+            return ""
+        return _JSDOC_EDGE.sub("", text[3:-2]).strip()
+
+    def declared_names(self) -> frozenset[str]:
+        """Every name that is bound anywhere in it: variables, parameters, functions, classes."""
+        return frozenset(self.text(binding) for binding in _bindings(self.root))
+
+    def free_names(self) -> frozenset[str]:
+        """The names it refers to and binds nowhere."""
+        used = frozenset(self.text(node) for node in walk(self.root) if node.type in REFERENCES)
+        return used - self.declared_names()
+
+
+def expression_syntax(text: str) -> Syntax:
+    """The text of a function, method or class, parsed as the expression that it is."""
+    parsed = Syntax(f"({text}\n)")
+    return Syntax(f"({{{text}\n}})") if parsed.has_error else parsed
+
+
+def params_of(text: str) -> list[str]:
+    """The parameters of a function, method or class (its constructor's), each as it is written."""
+    parsed = expression_syntax(text)
+    holder = next((node for node in walk(parsed.root) if _has_params(node)), None)
+    if holder is None or parsed.has_error:
+        return []
+    if holder.type == "class":
+        body = holder.child_by_field_name("body")
+        members = body.named_children if body is not None else []
+        holder = next((m for m in members if _is_constructor(m, parsed)), None)
+        if holder is None:
+            return []
+    single = holder.child_by_field_name("parameter")
+    if single is not None:
+        return [parsed.text(single)]
+    params = holder.child_by_field_name("parameters")
+    return (
+        [parsed.text(p) for p in params.named_children if p.type != "comment"] if params is not None else []
+    )
+
+
+def free_names(text: str) -> frozenset[str]:
+    """The names that the text of a function or class takes from around it."""
+    return expression_syntax(text).free_names()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and all under it in the order of the text; no recursion, texts nest deeply."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        yield found
+        stack.extend(reversed(found.children))
+
+
+def _has_params(node: Node) -> bool:
+    return node.type in FUNCTION_SCOPES or (node.type == "class" and node.is_named)
+
+
+def _is_constructor(member: Node, parsed: Syntax) -> bool:
+    name = member.child_by_field_name("name")
+    return member.type == "method_definition" and name is not None and parsed.text(name) == "constructor"
+
+
+def _is_inert(statement: Node) -> bool:
+    if statement.type in {"comment", "empty_statement", "hash_bang_line"}:
+        return True
+    if statement.type not in {"expression_statement", "return_statement"}:
+        return False
+    return all(_is_literal(child) for child in statement.named_children)
+
+
+def _is_literal(node: Node) -> bool:
+    if node.type == "template_string":
+        return all(child.type != "template_substitution" for child in node.named_children)
+    if node.type in {"unary_expression", "parenthesized_expression"}:
+        return all(_is_literal(child) for child in node.named_children)
+    return node.type in LITERALS or node.type == "comment"
+
+
+def _bindings(root: Node) -> Iterator[Node]:
+    for node in walk(root):
+        if (
+            node.type in FUNCTION_DECLARATIONS
+            or node.type in NAMED_EXPRESSIONS
+            or node.type == "class_declaration"
+            or node.type == "variable_declarator"
+        ):
+            yield from _names_of(node.child_by_field_name("name"))
+        elif node.type == "formal_parameters":
+            yield from _names_of(node)
+        elif node.type in {"arrow_function", "catch_clause"}:
+            yield from _names_of(node.child_by_field_name("parameter"))
+        elif node.type == "for_in_statement" and node.child_by_field_name("kind") is not None:
+            yield from _names_of(node.child_by_field_name("left"))
+
+
+def _names_of(pattern: Node | None) -> Iterator[Node]:
+    """The names that a pattern binds: not those in its default values and computed keys."""
+    stack = [pattern] if pattern is not None else []
+    while stack:
+        node = stack.pop()
+        if node.type in BINDINGS:
+            yield node
+        elif node.type in {"assignment_pattern", "object_assignment_pattern"}:
+            left = node.child_by_field_name("left")
+            stack += [left] if left is not None else []
+        elif node.type == "pair_pattern":
+            value = node.child_by_field_name("value")
+            stack += [value] if value is not None else []
+        else:
+            stack.extend(node.named_children)
