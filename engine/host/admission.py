@@ -56,7 +56,7 @@ class Door:
         if refusal := self.closed() or _too_large(operation):
             return refusal
         match operation:
-            case hub.Call(function=function) if request is None and function not in runtime.catalogue:
+            case hub.Call(function=function) if request is None and function not in runtime.names:
                 return answers.Missing(
                     ok=False,
                     error=f"{function} is not defined",

@@ -11,7 +11,7 @@ import msgspec
 
 from engine.host import answers
 from engine.hub import messages as hub
-from engine.logic.jobs import CallOutcome
+from engine.logic import CallOutcome, Catalogue
 from engine.record import kinds
 
 
@@ -26,8 +26,9 @@ class Attempted:
     definitions: list[kinds.Definition]
     logs: list[str]
     fuel: int
+    catalogue: Catalogue
+    prelude_version: int
     heap: kinds.HeapRef | None = None
-    prelude_version: int = 0
     kind: str = ""
     reason: str = ""
     check: str | None = None
@@ -112,7 +113,7 @@ def _call(draft: hub.Draft) -> kinds.Body:
         value=outcome.value if failure is None else None,
         failure=failure,
         writes=_writes(draft.writes),
-        logs=outcome.logs,
+        logs=list(outcome.logs),
         fuel=outcome.fuel,
         reruns=draft.reruns,
         incident=draft.number,
@@ -133,7 +134,7 @@ def _preview(draft: hub.Draft) -> kinds.Body:
         value=outcome.value,
         failure=_failure(outcome, draft),
         undone=[kinds.Write(key, value) for key, value in outcome.writes],
-        logs=outcome.logs,
+        logs=list(outcome.logs),
         fuel=outcome.fuel,
         request=_request(draft),
     )

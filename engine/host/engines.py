@@ -29,6 +29,7 @@ class Engines:
         self.identity = present.identity
         self.blob = pins.put(blobs, present.wasm)  # for good: new worlds name it
         self.pool = pool
+        self.path = present.path  # "c" or "python"
         self._blobs = blobs
         self._load = load
         self._lock = FastRLock()

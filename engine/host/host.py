@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from engine import limits
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import Done, Upkeep
@@ -25,8 +26,10 @@ from engine.host.upkeep import Keeper
 from engine.host.writer import Writer, Written
 from engine.hub import messages as hub
 from engine.hub import step
-from engine.io.disk import Disk
+from engine.io.blobs import BlobError
+from engine.io.disk import Disk, DiskError
 from engine.io.log import LogHead
+from engine.logic import Interrupt
 from engine.record import kinds
 
 HOST = "host"
@@ -119,15 +122,17 @@ class Host(Reads):
 
     def recover(self) -> None:
         """What the last process left in flight becomes `interrupted` incidents (Invariant 16)."""
-        for left in self.parts.inflight.leftover():
+        for left in self.parts.inflight.unsettled(self.parts.log):
             runtime = self.runtimes.get(left.work.world)
-            if runtime is None or left.was_recorded(runtime.hub.durable_seq):
-                self.parts.inflight.remove(left.slot)
-                continue
+            assert runtime is not None, "an unsettled operation is of a world in the log"
             request = left.work.request
+            deaths = self.parts.ledger.deaths(runtime.id, left.work.work)
             self.admit(
                 runtime,
-                hub.Interrupt(left.body(), hub.Request(request.id, request.hash) if request else None),
+                hub.Interrupt(
+                    left.body(deaths_before=deaths),
+                    hub.Request(request.id, request.hash) if request else None,
+                ),
                 actor=HOST,
                 request=None,
                 done=partial(self._recovered, left.slot),
@@ -210,13 +215,28 @@ class Host(Reads):
         op = self._ops[job.op]
         if op.slot is None and op.actor != HOST:
             op.slot = self.parts.inflight.add(runtime.work_of(job, op.request))
+        interrupt = Interrupt()
+        watchdog_flicks = self.shell.clock.monotonic_flicks() + limits.WATCHDOG_FLICKS
+        cancel = self.shell.at(watchdog_flicks, interrupt.fire)
         self.shell.work(
-            "vm", lambda: self._jobs.run(runtime, job), lambda result: self._job_done(runtime, job, result)
+            "vm",
+            lambda: self._jobs.run(runtime, job, interrupt),
+            lambda result: self._job_done(runtime, job, result, cancel),
         )
 
-    def _job_done(self, runtime: Runtime, job: hub.RunJob, result: hub.Event | Failed) -> None:
+    def _job_done(
+        self,
+        runtime: Runtime,
+        job: hub.RunJob,
+        result: hub.Event | Failed,
+        cancel_watchdog: Callable[[], None],
+    ) -> None:
+        cancel_watchdog()
         if isinstance(result, Failed):
-            self.door.storage_failed(result.error)
+            if isinstance(result.error, DiskError | BlobError):
+                self.door.storage_failed(result.error)
+            else:
+                self.shell.report(result.error)
             result = hub.JobLost(job.op, str(result.error))
         self._feed(runtime, result)
 
@@ -224,6 +244,8 @@ class Host(Reads):
         for draft in effect.drafts:
             body = body_of(draft)
             runtime.undurable[draft.seq] = body
+            if isinstance(body, kinds.Revision):
+                runtime.catalogue = draft.detail.catalogue  # the change lock is held until it is durable
             op = self._ops.get(draft.op)
             if op is not None and effect.urgent and draft.actor != HOST:
                 if op.slot is None:
@@ -297,5 +319,6 @@ class Host(Reads):
             for body in runtime.undurable.values():
                 self._jobs.release(body)
             runtime.undurable.clear()
+            runtime.catalogue = None
             self._feed(runtime, hub.AppendFailed(seq, str(error)))
         self._drain_further()

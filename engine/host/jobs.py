@@ -6,13 +6,14 @@ its snapshot, under the world's lock.
 
 from __future__ import annotations
 
-from engine import limits
+from typing import Any
+
+from engine import limits, logic
 from engine.host.bodies import Attempted
 from engine.host.parts import Parts
 from engine.host.runtime import Runtime
 from engine.hub import messages as hub
-from engine.logic import HeapImage, VmPool
-from engine.logic import jobs as logic
+from engine.logic import HeapImage, Interrupt, VmPool
 from engine.record import kinds
 from engine.record.checkpoints import encode_data
 
@@ -37,15 +38,15 @@ class Jobs:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def run(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
+    def run(self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt) -> hub.Event:
         """Raises what storage raises; whatever the guest does is an outcome."""
         match job.operation:
             case hub.Call():
-                return self._call(runtime, job, job.operation)
+                return self._call(runtime, job, job.operation, interrupt)
             case hub.Execute():
-                return self._execute(runtime, job, job.operation)
+                return self._execute(runtime, job, job.operation, interrupt)
             case hub.Develop():
-                return self._develop(runtime, job, job.operation)
+                return self._develop(runtime, job, job.operation, interrupt)
             case hub.Rollback():
                 return self._rollback(runtime, job, job.operation)
             case hub.Upgrade():
@@ -63,7 +64,7 @@ class Jobs:
             case kinds.Checkpoint():
                 self._parts.pins.landed(body.data_blob)
 
-    def _call(self, runtime: Runtime, job: hub.RunJob, call: hub.Call) -> hub.Event:
+    def _call(self, runtime: Runtime, job: hub.RunJob, call: hub.Call, interrupt: Interrupt) -> hub.Event:
         outcome = logic.call(
             self._pool(runtime),
             self._image(runtime, job.revision),
@@ -73,10 +74,14 @@ class Jobs:
             seed=job.seed,
             fuel=limits.CALL_FUEL_MAX,
             data=Snapshot(runtime, job.snapshot),
+            source_lookup=runtime.sources,
+            interrupt=interrupt,
         )
         return _call_done(job, outcome)
 
-    def _execute(self, runtime: Runtime, job: hub.RunJob, execute: hub.Execute) -> hub.Event:
+    def _execute(
+        self, runtime: Runtime, job: hub.RunJob, execute: hub.Execute, interrupt: Interrupt
+    ) -> hub.Event:
         outcome = logic.execute(
             self._pool(runtime),
             self._image(runtime, job.revision),
@@ -85,28 +90,27 @@ class Jobs:
             seed=job.seed,
             fuel=limits.CALL_FUEL_MAX,
             data=Snapshot(runtime, job.snapshot),
+            source_lookup=runtime.sources,
+            interrupt=interrupt,
         )
         return _call_done(job, outcome)
 
-    def _develop(self, runtime: Runtime, job: hub.RunJob, develop: hub.Develop) -> hub.Event:
-        base = list(runtime.catalogue.values())
+    def _develop(
+        self, runtime: Runtime, job: hub.RunJob, develop: hub.Develop, interrupt: Interrupt
+    ) -> hub.Event:
         outcome = logic.develop(
             self._pool(runtime),
             self._image(runtime, job.revision),
             develop.source,
             commonjs=develop.commonjs,
-            fuel=limits.DEVELOP_FUEL_MAX,
-            catalogue=base,
+            catalogue=self._catalogue(runtime, job.revision),
+            source_lookup=runtime.sources,
+            interrupt=interrupt,
         )
         return self._attempt_done(runtime, job, outcome, source=develop.source, commonjs=develop.commonjs)
 
     def _upgrade(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
-        outcome = logic.upgrade(
-            self._pool(runtime),
-            self._image(runtime, job.revision),
-            fuel=limits.DEVELOP_FUEL_MAX,
-            catalogue=list(runtime.catalogue.values()),
-        )
+        outcome = logic.upgrade(self._pool(runtime), self._image(runtime, job.revision))
         return self._attempt_done(runtime, job, outcome, source="", commonjs=None)
 
     def _attempt_done(
@@ -121,19 +125,18 @@ class Jobs:
         heap = None
         if outcome.verdict == "accepted":
             assert outcome.image is not None, "an accepted attempt has a heap"
-            heap = self._store(outcome.image, runtime.heaps[job.revision])
-        attempted = Attempted(
+            heap = self._parts.images.put(outcome.image, parent=runtime.heaps[job.revision])
+        attempted = _attempted(
+            outcome.changes,
+            outcome.catalogue,
             source=source,
             commonjs=commonjs,
             rewritten=outcome.rewritten,
-            changes=outcome.changes,
-            definitions=outcome.definitions,
-            logs=outcome.logs,
+            logs=list(outcome.logs),
             fuel=outcome.fuel,
             heap=heap,
-            prelude_version=self._parts.prelude_version,
             kind=outcome.kind or "",
-            reason=outcome.reason or "",
+            reason=outcome.reason,
         )
         return hub.AttemptDone(job.op, outcome.verdict, attempted)
 
@@ -141,25 +144,16 @@ class Jobs:
         """The target's heap becomes the head again; nothing runs."""
         row = self._parts.ledger.revision(runtime.id, rollback.revision)
         assert row is not None and row.body is not None, "the hub knows which revisions there are"
-        target = row.body
-        rows = self._parts.ledger.definitions_at(runtime.id, rollback.revision)
-        then = {row.definition.name: row.definition for row in rows}
-        now = runtime.catalogue
-        changed = [name for name in then if name in now and then[name] != now[name]]
-        added = [name for name in then if name not in now]
-        self._parts.images.get(target.heap)  # it must still be there, and sound
-        attempted = Attempted(
+        target = logic.catalogue_of(self._pool(runtime), self._parts.images.get(row.body.heap))
+        attempted = _attempted(
+            logic.changes_between(self._catalogue(runtime, job.revision), target),
+            target,
             source="",
             commonjs=None,
             rewritten="",
-            changes=kinds.Changes(
-                added=sorted(added), changed=sorted(changed), removed=sorted(n for n in now if n not in then)
-            ),
-            definitions=[then[name] for name in sorted([*added, *changed])],
             logs=[],
             fuel=0,
-            heap=target.heap,
-            prelude_version=target.prelude_version,
+            heap=row.body.heap,
         )
         return hub.AttemptDone(job.op, "accepted", attempted)
 
@@ -174,8 +168,11 @@ class Jobs:
         )
         return hub.AttemptDone(job.op, "accepted", checkpoint)
 
-    def _store(self, image: HeapImage, parent: kinds.HeapRef) -> kinds.HeapRef:
-        return self._parts.images.put(image, parent=parent)
+    def _catalogue(self, runtime: Runtime, revision: int) -> logic.Catalogue:
+        """The catalogue of the head, read from its heap once. Only who holds the change lock asks."""
+        if runtime.catalogue is None:
+            runtime.catalogue = logic.catalogue_of(self._pool(runtime), self._image(runtime, revision))
+        return runtime.catalogue
 
     def _pool(self, runtime: Runtime) -> VmPool:
         return self._parts.engines.pool_for(runtime.engine.identity, runtime.engine.blob)
@@ -189,7 +186,39 @@ def _call_done(job: hub.RunJob, outcome: logic.CallOutcome) -> hub.Event:
         job.op,
         outcome.ok,
         outcome.missing,
-        tuple(hub.Read(read.key, read.prefix, read.after, read.until) for read in outcome.reads),
+        tuple(_read(read) for read in outcome.reads),
         tuple(hub.Write(key, value) for key, value in outcome.writes),
         outcome,
+    )
+
+
+def _read(read: logic.Read) -> hub.Read:
+    if isinstance(read, logic.KeyRead):
+        return hub.Read(read.key)
+    return hub.Read(read.prefix, True, read.after, read.until)
+
+
+def _attempted(changes: logic.Changes, catalogue: logic.Catalogue, **fields: Any) -> Attempted:
+    """`definitions` are those that the changes name."""
+    named = sorted([*changes.added, *changes.changed])
+    by_name = {definition.name: definition for definition in catalogue.definitions}
+    return Attempted(
+        changes=kinds.Changes(
+            list(changes.added), list(changes.changed), list(changes.removed), list(changes.globals)
+        ),
+        definitions=[_recorded(by_name[name]) for name in named],
+        catalogue=catalogue,
+        prelude_version=catalogue.prelude_version,
+        **fields,
+    )
+
+
+def _recorded(definition: logic.Definition) -> kinds.Definition:
+    return kinds.Definition(
+        name=definition.name,
+        kind=definition.kind,
+        version=definition.version,
+        params=list(definition.params),
+        doc=definition.doc,
+        source=definition.source,
     )

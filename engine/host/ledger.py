@@ -30,7 +30,7 @@ class LoadedWorld:
     prelude_version: int
     engine: str
     engine_blob: str
-    catalogue: Sequence[kinds.Definition]
+    names: Sequence[str]
     quarantined: Sequence[str]
 
 
@@ -95,8 +95,8 @@ class Ledger:
                 prelude_version=row.prelude_version,
                 engine=row.engine,
                 engine_blob=row.engine_blob,
-                catalogue=[d.definition for d in projection.definitions_at(world, row.revision)],
-                quarantined=projection.quarantined(world),
+                names=[d.definition.name for d in projection.functions(world)],
+                quarantined=projection.quarantined(world, row.revision),
             )
 
     def creation(self, request_id: str) -> projected.RequestRow | None:
@@ -108,9 +108,20 @@ class Ledger:
         with self._lock:
             return self.read().revision(world, n)
 
+    def revisions(
+        self, world: str, *, limit: int, before: int | None
+    ) -> projected.Page[projected.RevisionRow]:
+        with self._lock:
+            return self.read().revisions(world, limit=limit, before=before)
+
     def definitions_at(self, world: str, n: int) -> list[projected.DefinitionRow]:
         with self._lock:
             return self.read().definitions_at(world, n)
+
+    def deaths(self, world: str, work: str) -> int:
+        """How many processes are known to have ended while this work ran."""
+        with self._lock:
+            return self.read().deaths(world, work)
 
     def body_at(self, world: str, seq: int) -> kinds.Body | None:
         """One record's body from the log; None where it was erased."""

@@ -15,6 +15,7 @@ from engine.host.shell import LiveShell
 from engine.hub.messages import Operation
 from engine.io.real_disk import RealDisk
 from engine.io.real_entropy import RealEntropy
+from engine.logic.engine_build import Prefer
 
 VM_THREADS_MAX = 4
 
@@ -69,7 +70,7 @@ class LiveHost(Host):
         await self.close()
 
 
-def live(home: str, *, loop: asyncio.AbstractEventLoop | None = None, prefer: str = "auto") -> LiveHost:
+def live(home: str, *, loop: asyncio.AbstractEventLoop | None = None, prefer: Prefer = "auto") -> LiveHost:
     """Open a data directory (made if it is missing) to be served on `loop`. Raises CannotOpen, DiskError."""
     parts = open_parts(RealDisk(home), RealEntropy(), machine(prefer))
     shell = LiveShell(

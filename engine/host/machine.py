@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from engine.host.opening import CannotOpen, Machine
-from engine.logic import Engine, VmPool, load_engine
-from engine.logic.prelude import PRELUDE_VERSION, boot_world
+from engine.logic import PRELUDE_VERSION, Engine, VmPool, boot, load_engine, prelude_source
+from engine.logic.engine_build import Prefer
 
 _PROJECT = Path(__file__).resolve().parents[2]
 
@@ -57,12 +57,12 @@ def engine_wasm() -> bytes:
 
 
 @functools.lru_cache(maxsize=4)
-def machine(prefer: str = "auto", prelude_version: int = PRELUDE_VERSION) -> Machine:
+def machine(prefer: Prefer = "auto", prelude_version: int = PRELUDE_VERSION) -> Machine:
     """The engine on the VM path that was asked for. Raises CannotOpen."""
 
     def load(wasm: bytes) -> tuple[Engine, VmPool]:
-        engine = load_engine(wasm, DirectoryCache(cache_directory()))
-        return engine, VmPool(engine, prefer=prefer)
+        engine = load_engine(wasm, DirectoryCache(cache_directory()), prefer=prefer)
+        return engine, VmPool(engine)
 
     engine, pool = load(engine_wasm())
-    return Machine(engine, pool, boot_world(engine, prelude_version), prelude_version, load)
+    return Machine(engine, pool, boot(engine, prelude_source(prelude_version)), prelude_version, load)

@@ -14,7 +14,7 @@ from engine.host.api import NotThere
 from engine.host.parts import Parts
 from engine.host.runtime import Runtimes
 from engine.io.blobs import BlobError
-from engine.logic.source import calls_between
+from engine.logic.syntax import free_names
 from engine.record import kinds
 from engine.record.projection import rows as projected
 from engine.record.records import record_hash
@@ -38,7 +38,8 @@ class Reads:
     def functions(self, world: str) -> list[answers.DefinitionRow]:
         row = self._row(world)
         rows = self.parts.ledger.definitions_at(world, row.revision)
-        calls = calls_between({r.definition.name: r.definition.source for r in rows})
+        names = frozenset(r.definition.name for r in rows)
+        calls = {r.definition.name: sorted(names & free_names(r.definition.source)) for r in rows}
         return [_definition(r, calls) for r in rows]
 
     def function(self, world: str, name: str) -> answers.DefinitionRow:
@@ -134,7 +135,7 @@ class Reads:
             build=metadata.version("flickworld"),
             engine=engines.identity,
             prelude=self.parts.prelude_version,
-            vm=engines.pool.path,
+            vm=engines.path,
         )
 
     def gauges(self) -> dict[str, float]:

@@ -10,10 +10,13 @@ import msgspec
 from fastrlock.rlock import FastRLock
 
 from engine import limits
+from engine.host.ledger import Ledger
 from engine.host.parts import Parts
+from engine.host.sources import Sources
 from engine.hub import messages as hub
 from engine.hub import open_world
 from engine.ids import content_id
+from engine.logic import Catalogue
 from engine.record import kinds
 from engine.record.inflight import Work
 from engine.record.records import FIRST_SEQ
@@ -30,7 +33,13 @@ class Runtime:
     """One open world. `lock` guards the hub's data, which VM threads read while the host's thread goes on."""
 
     def __init__(
-        self, loaded: hub.Loaded, *, heap: kinds.HeapRef, prelude_version: int, engine: Engine
+        self,
+        loaded: hub.Loaded,
+        *,
+        heap: kinds.HeapRef,
+        prelude_version: int,
+        engine: Engine,
+        ledger: Ledger,
     ) -> None:
         self.id = loaded.world
         self.lock = FastRLock()
@@ -39,7 +48,9 @@ class Runtime:
         self.heaps: dict[int, kinds.HeapRef] = {loaded.revision: heap}
         self.prelude_version = prelude_version
         self.engine = engine
-        self.catalogue: dict[str, kinds.Definition] = {}
+        self.names: dict[str, None] = {}
+        self.catalogue: Catalogue | None = None  # of the head, once an attempt has asked for it
+        self.sources = Sources(ledger, loaded.world)
         self.undurable: dict[int, kinds.Body] = {}
         self.recent: OrderedDict[int, kinds.Body] = OrderedDict()
         self.quarantined: set[str] = set()
@@ -66,8 +77,8 @@ class Runtime:
                 self.heaps[body.n] = body.heap
                 self.prelude_version = body.prelude_version
                 for name in body.changes.removed:
-                    self.catalogue.pop(name, None)
-                self.catalogue.update((definition.name, definition) for definition in body.definitions)
+                    self.names.pop(name, None)
+                self.names.update((definition.name, None) for definition in body.definitions)
                 self.quarantined.clear()
             case kinds.Interrupted() if body.quarantined:
                 self.quarantined.add(body.work)
@@ -147,8 +158,9 @@ class Runtimes:
                 heap=loaded.heap,
                 prelude_version=loaded.prelude_version,
                 engine=Engine(loaded.engine, loaded.engine_blob),
+                ledger=self._parts.ledger,
             )
-            runtime.catalogue.update((definition.name, definition) for definition in loaded.catalogue)
+            runtime.names.update((name, None) for name in loaded.names)
             runtime.quarantined.update(loaded.quarantined)
         return runtime
 
@@ -176,6 +188,7 @@ class Runtimes:
             heap=genesis.heap,
             prelude_version=genesis.prelude_version,
             engine=Engine(genesis.engine, genesis.engine_blob),
+            ledger=self._parts.ledger,
         )
         self._open[world] = runtime
         return runtime

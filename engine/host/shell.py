@@ -7,12 +7,14 @@ one batch is unsynced, Invariant 3) and `upkeep` (one). `done` is called on the 
 from __future__ import annotations
 
 import asyncio
+import functools
 import queue
 import threading
 import traceback
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import structlog
 from sortedcontainers import SortedList
 
 from engine import limits
@@ -46,7 +48,49 @@ class Shell(Protocol):
         """Call `callback` on the host's thread after what runs now."""
         ...
 
+    def report(self, error: BaseException) -> None:
+        """A fault of ours: a live server logs it and goes on, a simulated one stops."""
+        ...
+
     def close(self) -> None: ...
+
+
+class DeepThread:
+    """One thread with the stack that deep recursion in a world needs, for callers whose own is too small."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue = queue.SimpleQueue()
+        self._results: queue.SimpleQueue = queue.SimpleQueue()
+        self._thread = start_thread(self._serve, "pw-deep")
+
+    def run(self, job: Callable[[], Any]) -> Any:
+        """`job()`, there; what it raises is raised here."""
+        self._work.put(job)
+        result, error = self._results.get()
+        if error is not None:
+            raise error
+        return result
+
+    def _serve(self) -> None:
+        while True:
+            job = self._work.get()
+            try:
+                result, error = job(), None
+            except BaseException as raised:  # the caller judges it
+                result, error = None, raised
+            self._results.put((result, error))
+            del job, result, error
+
+
+def start_thread(serve: Callable[..., None], name: str, *args: Any) -> threading.Thread:
+    """A started daemon thread with a deep stack; only the pages that it touches are real."""
+    before_bytes = threading.stack_size(limits.STACK_BYTES_THREAD)
+    try:
+        thread = threading.Thread(target=serve, args=args, name=name, daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before_bytes)
+    return thread
 
 
 class LiveShell:
@@ -57,17 +101,9 @@ class LiveShell:
         self._loop = loop
         self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
         self._threads: list[threading.Thread] = []
-        stack_before = threading.stack_size(limits.STACK_BYTES_THREAD)
-        try:
-            for lane, count in (("vm", vm_threads), ("log", 1), ("upkeep", 1)):
-                for n in range(count):
-                    thread = threading.Thread(
-                        target=self._serve_lane, args=(self._lanes[lane],), name=f"pw-{lane}-{n}", daemon=True
-                    )
-                    thread.start()
-                    self._threads.append(thread)
-        finally:
-            threading.stack_size(stack_before)
+        for lane, count in (("vm", vm_threads), ("log", 1), ("upkeep", 1)):
+            for n in range(count):
+                self._threads.append(start_thread(self._serve_lane, f"pw-{lane}-{n}", self._lanes[lane]))
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
         self._lanes[lane].put((job, done))
@@ -78,6 +114,9 @@ class LiveShell:
 
     def soon(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon(callback)
+
+    def report(self, error: BaseException) -> None:
+        structlog.get_logger("host").error("a fault of ours", exc_info=error)
 
     def close(self) -> None:
         for lane, work in self._lanes.items():
@@ -121,7 +160,8 @@ class SimShell:
         end = start + self._latency_flicks(lane)
         if lane in self._free_at:
             self._free_at[lane] = end
-        self._push(end, lambda: done(_outcome_of(job)))
+        run = job if lane != "vm" else functools.partial(_deep().run, job)
+        self._push(end, lambda: done(_outcome_of(run)))
 
     def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
         event = self._push(max(monotonic_flicks, self.clock.monotonic_flicks()), fire)
@@ -133,6 +173,9 @@ class SimShell:
 
     def soon(self, callback: Callable[[], None]) -> None:
         self._push(self.clock.monotonic_flicks(), callback)
+
+    def report(self, error: BaseException) -> None:
+        raise error
 
     def close(self) -> None:
         self.closed = True
@@ -164,6 +207,11 @@ class SimShell:
         event = (at_flicks, self._seq, fire)
         self._events.add(event)
         return event
+
+
+@functools.cache
+def _deep() -> DeepThread:
+    return DeepThread()
 
 
 def _outcome_of(job: Callable[[], Any]) -> Any:

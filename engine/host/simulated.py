@@ -16,6 +16,7 @@ from engine.io.disk import Disk
 from engine.io.sim_disk import SimDisk
 from engine.io.sim_entropy import SimEntropy
 from engine.limits import FLICKS_PER_SECOND
+from engine.logic.engine_build import Prefer
 
 LATENCY_FLICKS_MAX = FLICKS_PER_SECOND // 200
 
@@ -68,7 +69,7 @@ def simulated(
     *,
     disk: Disk | None = None,
     clock: SimClock | None = None,
-    prefer: str = "auto",
+    prefer: Prefer = "auto",
     with_machine: Machine | None = None,
 ) -> SimulatedHost:
     """A host that owns its time. `prefer` chooses the VM's path ("c", "python", "auto"); the bytes are the same.

@@ -7,6 +7,7 @@ from typing import Any
 
 from engine import limits
 from engine.host.api import Upkeep
+from engine.host.opening import FORMAT
 from engine.host.parts import Parts
 from engine.host.shell import Failed, Shell
 from engine.io.disk import Disk, DiskError
@@ -52,14 +53,15 @@ class Keeper:
     def _collect(self, now_flicks: int) -> dict[str, Any]:
         parts = self._parts
         with parts.ledger.lock:
-            projection = parts.ledger.read()
-            retention = Retention.of(projection.worlds(), now_flicks=now_flicks)
+            retention = Retention.of(parts.ledger.read(), now_flicks=now_flicks)
         freed_bytes = parts.log.erase_bodies(retention.erasable)
-        collected = collect(parts.blobs, parts.log)
+        collected = collect(parts.blobs, parts.log, parts.pins)
         return {"bodies_freed_bytes": freed_bytes, **collected.report()}
 
     def _back_up(self, directory: str) -> dict[str, Any]:
-        return back_up(self._parts.disk, self._parts.log, self._open_disk(directory)).report()
+        parts = self._parts
+        target = self._open_disk(directory)
+        return back_up(parts.log, parts.blobs, target, parts.entropy, format_file=FORMAT).report()
 
 
 def _ended(result: dict[str, Any] | Failed) -> Upkeep:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from engine.io.log import Cursor
+from engine.limits import INFLIGHT_DEATHS_MAX
+from engine.limits import INFLIGHT_DEATHS_MAX
 from engine.record.canonical import from_bytes
 from engine.record.kinds import (
     Call,
@@ -37,7 +39,7 @@ R = TypeVar("R")
 _WORLD = (
     "SELECT id, name, archived, frozen, purged, created_flick, revision, heap_root, heap_blob,"
     " prelude_version, engine, engine_blob, seq, hash, next_revision, next_rejection, next_incident,"
-    " definitions FROM worlds"
+    " definitions, read_bodies_kept_flicks FROM worlds"
 )
 _NO = "(SELECT no FROM worlds WHERE id = ?)"
 _INCIDENT = (
@@ -63,6 +65,10 @@ class Queries:
         """All worlds, archived ones only or the others only, in the order of their creation."""
         rows = self._rows(f"{_WORLD} WHERE archived IS ? OR ? IS NULL ORDER BY no", (archived, archived))
         return [_world(row) for row in rows]
+
+    def newest_flick(self) -> int:
+        """The flick of the last record that was applied; 0 before the first."""
+        return int(self._rows("SELECT flick FROM applied")[0][0])
 
     def world(self, world: str) -> World | None:
         return _one(_world, self._rows(f"{_WORLD} WHERE id = ?", (world,)))
@@ -122,6 +128,22 @@ class Queries:
         """How many processes are known to have ended while this work ran."""
         sql = f"SELECT coalesce(max(deaths), 0) FROM incidents WHERE world = {_NO} AND work = ?"
         return int(self._rows(sql, (world, work))[0][0])
+
+    def quarantined(self, world: str, revision: int) -> list[str]:
+        """The work that is not run again at this revision, sorted."""
+        sql = (
+            f"SELECT DISTINCT work FROM incidents WHERE world = {_NO} AND deaths >= ?"
+            " AND seq > (SELECT seq FROM revisions WHERE world = incidents.world AND n = ?) ORDER BY work"
+        )
+        return [row[0] for row in self._rows(sql, (world, INFLIGHT_DEATHS_MAX, revision))]
+
+    def quarantined(self, world: str) -> list[str]:
+        """The work that killed the process too often at the present head, oldest first."""
+        sql = (
+            f"SELECT work FROM incidents WHERE world = {_NO} AND deaths >= ? AND seq >"
+            " (SELECT max(seq) FROM revisions WHERE revisions.world = incidents.world) ORDER BY n"
+        )
+        return list(dict.fromkeys(row[0] for row in self._rows(sql, (world, INFLIGHT_DEATHS_MAX))))
 
     # ---- data
 
@@ -223,7 +245,7 @@ def _world(row: tuple[Any, ...]) -> World:
         engine_blob,
         *rest,
     ) = row
-    seq, hash_, next_revision, next_rejection, next_incident, definitions = rest
+    seq, hash_, next_revision, next_rejection, next_incident, definitions, kept_flicks = rest
     return World(
         id=id_,
         name=unpack(name),
@@ -242,6 +264,7 @@ def _world(row: tuple[Any, ...]) -> World:
         next_rejection=next_rejection,
         next_incident=next_incident,
         definitions=definitions,
+        read_bodies_kept_flicks=kept_flicks,
     )
 
 
