@@ -190,12 +190,16 @@ class DataEdit(_Part, frozen=True, tag="data-edit"):
 
 
 class Describe(_Part, frozen=True, tag="describe"):
-    """A change of the world's own description; None leaves a field as it was."""
+    """A change of the world's own description; None leaves a field as it was.
+
+    `read_bodies_kept_flicks` is how long bodies of read-only calls and previews are kept (see `retention`).
+    """
 
     name: str | None = None
     archived: bool | None = None
     frozen: bool | None = None
     request: Request | None = None
+    read_bodies_kept_flicks: int | None = None
 
 
 class Purge(_Part, frozen=True, tag="purge"):

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from engine.io.log import Cursor, LogEntry, LogHead
-from engine.limits import REQUEST_ID_KEPT_FLICKS
+from engine.limits import READ_BODIES_KEPT_FLICKS, REQUEST_ID_KEPT_FLICKS
 from engine.record import kinds
 from engine.record.canonical import to_bytes
 from engine.record.kinds import Body, Header, HeapRef
@@ -51,6 +51,7 @@ class WorldState:
     next_rejection: int = 1
     next_incident: int = 1
     definitions: int = 0
+    read_bodies_kept_flicks: int = READ_BODIES_KEPT_FLICKS
 
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> WorldState:
@@ -80,6 +81,7 @@ class WorldState:
             self.next_rejection,
             self.next_incident,
             self.definitions,
+            self.read_bodies_kept_flicks,
         )
 
 
@@ -250,6 +252,8 @@ class Applier:
         world.name = world.name if body.name is None else body.name
         world.archived = world.archived if body.archived is None else body.archived
         world.frozen = world.frozen if body.frozen is None else body.frozen
+        if body.read_bodies_kept_flicks is not None:
+            world.read_bodies_kept_flicks = body.read_bodies_kept_flicks
 
     def _purge(self, world: WorldState, header: Header, body: kinds.Purge | None) -> None:
         """What is left is what a rebuild finds when all bodies before this record are gone."""

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from engine.io.log import Cursor
 from engine.limits import INFLIGHT_DEATHS_MAX
-from engine.limits import INFLIGHT_DEATHS_MAX
 from engine.record.canonical import from_bytes
 from engine.record.kinds import (
     Call,
@@ -136,14 +135,6 @@ class Queries:
             " AND seq > (SELECT seq FROM revisions WHERE world = incidents.world AND n = ?) ORDER BY work"
         )
         return [row[0] for row in self._rows(sql, (world, INFLIGHT_DEATHS_MAX, revision))]
-
-    def quarantined(self, world: str) -> list[str]:
-        """The work that killed the process too often at the present head, oldest first."""
-        sql = (
-            f"SELECT work FROM incidents WHERE world = {_NO} AND deaths >= ? AND seq >"
-            " (SELECT max(seq) FROM revisions WHERE revisions.world = incidents.world) ORDER BY n"
-        )
-        return list(dict.fromkeys(row[0] for row in self._rows(sql, (world, INFLIGHT_DEATHS_MAX))))
 
     # ---- data
 

@@ -43,6 +43,7 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     next_rejection: int
     next_incident: int
     definitions: int
+    read_bodies_kept_flicks: int
 
 
 class RevisionRow(msgspec.Struct, frozen=True):

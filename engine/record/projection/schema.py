@@ -21,7 +21,7 @@ TABLES = {
         heap_blob TEXT NOT NULL, prelude_version INTEGER NOT NULL, engine TEXT NOT NULL,
         engine_blob TEXT NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL,
         next_revision INTEGER NOT NULL, next_rejection INTEGER NOT NULL, next_incident INTEGER NOT NULL,
-        definitions INTEGER NOT NULL)""",
+        definitions INTEGER NOT NULL, read_bodies_kept_flicks INTEGER NOT NULL)""",
     "records": """(
         world INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
         actor BLOB NOT NULL, flick INTEGER NOT NULL, segment INTEGER NOT NULL,

@@ -1,0 +1,196 @@
+"""Verifying a whole data directory: what `pw doctor` says, and what makes a copy a backup. Nothing is changed.
+
+The directory is opened by the code that serves it, on a disk that keeps all writes to itself. Then each world's chain
+is followed, each blob that a record names is loaded and hashed, each checkpoint is compared with what the records
+before it wrote, and the projection with one that is built anew (Invariants 7, 9 and 20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from engine.io.blobs import BlobError
+from engine.io.disk import Disk, DiskError
+from engine.io.entropy import Entropy
+from engine.io.file_blobs import FileBlobs
+from engine.io.file_log import FileLog
+from engine.io.log import Log, LogError
+from engine.io.log_survey import verify_log
+from engine.io.shadow_disk import ShadowDisk
+from engine.record import heaps
+from engine.record.chain import Chain
+from engine.record.checkpoints import DataBlobRefused, decode_data
+from engine.record.collection import blobs_named
+from engine.record.kinds import Body, Call, Checkpoint, DataEdit, Genesis, HeapRef, Purge, Revision
+from engine.record.lthash import LtHash
+from engine.record.problems import Problem
+from engine.record.projection import Projection
+from engine.record.projection.projection import FILE as PROJECTION_FILE
+from engine.record.records import RecordRefused
+
+LOG_DIRECTORY = "log"
+_FROM_BACKUP = "Bring it back from a backup"
+_NEVER_MIND = "Nothing is lost: it is derived, and the next start builds it again"
+
+RootOf = Callable[[bytes, bytes], str]
+"""The root of a heap, 64 hex digits, from its memory and its meta (the heap's own code knows how)."""
+
+
+def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> list[Problem]:
+    """All problems of a data directory that no server has open. With `root_of` heaps are hashed too.
+
+    `entropy` is used for what opening would write, which is thrown away.
+    """
+    shadow = ShadowDisk(disk)
+    problems = [_of_log(error) for error in verify_log(shadow, LOG_DIRECTORY)]
+    try:
+        log = FileLog(shadow, entropy, directory=LOG_DIRECTORY)
+        blobs = FileBlobs(shadow)
+    except LogError as error:
+        return problems or [_of_log(error)]
+    except DiskError as error:
+        return [*problems, Problem(error.path, error.reason, "Mend the disk, then run pw doctor again")]
+    problems += [_of_blob(error) for error in blobs.problems()]
+    records = _Records(blobs, root_of)
+    problems += records.verify(log)
+    if not records.unreadable:
+        problems += _verify_projection(shadow, log)
+    return problems
+
+
+class _Records:
+    """One pass over the log: chains, data, and the blobs that records name."""
+
+    def __init__(self, blobs: FileBlobs, root_of: RootOf | None) -> None:
+        self.unreadable = False
+        self._blobs = blobs
+        self._root_of = root_of
+        self._chains: dict[str, Chain] = {}
+        self._data: dict[str, _Data] = {}
+        self._heaps: dict[str, dict[HeapRef, int]] = {}  # of each world: where each was first named
+        self._others: dict[str, dict[str, int]] = {}
+
+    def verify(self, log: Log) -> Iterator[Problem]:
+        for _, entries in log.scan():
+            for _, entry in entries:
+                chain = self._chains.setdefault(entry.world, Chain(entry.world))
+                body, problems = chain.check(entry)
+                yield from problems
+                self.unreadable = self.unreadable or bool(problems)
+                if body is not None:
+                    yield from self._take(entry.world, entry.seq, body)
+        yield from self._verify_blobs()
+
+    def _take(self, world: str, seq: int, body: Body) -> Iterator[Problem]:
+        data = self._data.setdefault(world, _Data())
+        match body:
+            case Purge():
+                for kept in (self._data, self._heaps, self._others):
+                    kept.pop(world, None)
+            case Call():
+                for write in body.writes:
+                    data.write(write.key, write.value)
+            case DataEdit():
+                data.write(body.write.key, body.write.value)
+            case Genesis() | Revision():
+                self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
+            case Checkpoint():
+                self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
+                yield from self._verify_checkpoint(world, seq, body, data)
+        if not isinstance(body, Purge):
+            others = self._others.setdefault(world, {})
+            for blob in blobs_named(body):
+                others.setdefault(blob, seq)
+
+    def _verify_checkpoint(self, world: str, seq: int, body: Checkpoint, data: _Data) -> Iterator[Problem]:
+        expected = data.digest()
+        if body.data_digest != expected:
+            what = f"its checkpoint: expected the data {expected}, got {body.data_digest}"
+            yield Problem(f"world {world}", what, _FROM_BACKUP, seq)
+        try:
+            rows = decode_data(body.data_blob, self._blobs.get(body.data_blob))
+        except DataBlobRefused as refused:
+            yield Problem(f"blob {refused.blob}", refused.reason, _FROM_BACKUP, seq)
+        except BlobError:
+            return  # missing or rotten: told where blobs are verified
+        else:
+            held = LtHash(rows).digest()
+            if held != body.data_digest:
+                what = f"expected the data {body.data_digest}, got {held}"
+                yield Problem(f"blob {body.data_blob}", what, _FROM_BACKUP, seq)
+
+    def _verify_blobs(self) -> Iterator[Problem]:
+        told: set[str | HeapRef] = set()  # membership only
+        for world, named in self._others.items():
+            for blob, seq in named.items():
+                if blob not in told and not self._blobs.has(blob):
+                    what = f"missing, but named by record {seq} of world {world}"
+                    yield Problem(f"blob {blob}", what, _FROM_BACKUP, seq)
+                    told.add(blob)
+        for world, refs in self._heaps.items():
+            for ref, seq in refs.items():
+                if ref not in told and ref.blob not in told:
+                    told.add(ref)
+                    yield from self._verify_heap(world, seq, ref)
+
+    def _verify_heap(self, world: str, seq: int, ref: HeapRef) -> Iterator[Problem]:
+        place = f"blob {ref.blob}"
+        try:
+            heap = heaps.load(self._blobs, ref.blob)
+        except (BlobError, heaps.HeapRefused) as error:
+            yield Problem(place, f"needed by record {seq} of world {world}: {error}", _FROM_BACKUP, seq)
+            return
+        root = self._root_of(bytes(heap.memory), heap.meta) if self._root_of else ref.root
+        if root != ref.root:
+            what = f"record {seq} of world {world} expects the heap {ref.root}, it holds {root}"
+            yield Problem(place, what, _FROM_BACKUP, seq)
+
+
+class _Data:
+    """A world's data as its records wrote it."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, bytes] = {}
+
+    def write(self, key: str, value: bytes | None) -> None:
+        if value is None:
+            self._rows.pop(key, None)
+        else:
+            self._rows[key] = value
+
+    def digest(self) -> str:
+        return LtHash(self._rows.items()).digest()
+
+
+def _verify_projection(shadow: ShadowDisk, log: Log) -> Iterator[Problem]:
+    try:
+        there = Projection(shadow, log)
+        anew = Projection(None, log)
+    except RecordRefused as refused:
+        yield Problem(f"world {refused.world}", refused.reason, _FROM_BACKUP, refused.seq)
+        return
+    if there.rebuilt is not None:
+        yield Problem(PROJECTION_FILE, there.rebuilt, _NEVER_MIND)
+    rebuilt = anew.dump()
+    for table, rows in there.dump().items():
+        if rows != rebuilt[table]:
+            at = next(i for i, pair in enumerate(_padded(rows, rebuilt[table])) if pair[0] != pair[1])
+            what = f"Invariant 9: table {table} differs from the log's at row {at}"
+            yield Problem(PROJECTION_FILE, what, "Remove the file; the next start builds it again")
+
+
+def _padded(
+    left: list[tuple[object, ...]], right: list[tuple[object, ...]]
+) -> Iterator[tuple[object, object]]:
+    for at in range(max(len(left), len(right))):
+        yield (left[at] if at < len(left) else None, right[at] if at < len(right) else None)
+
+
+def _of_blob(error: BlobError) -> Problem:
+    place = f"blob {error.blob}"
+    return Problem(place, str(error).removeprefix(f"{place}: "), _FROM_BACKUP)
+
+
+def _of_log(error: LogError) -> Problem:
+    offset_bytes = error.offset_bytes if error.offset_bytes >= 0 else None
+    return Problem(error.file or LOG_DIRECTORY, error.reason, _FROM_BACKUP, offset_bytes=offset_bytes)
