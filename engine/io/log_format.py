@@ -225,9 +225,8 @@ def check_entries(entries: Sequence[LogEntry], ends: Mapping[str, tuple[int, byt
         if entry.seq != seq + 1:
             hash_ = content_id(before.header) if before else ends.get(entry.world, (-1, EMPTY_HASH))[1].hex()
             raise WrongSequence(entry.world, expected=seq + 1, got=entry.seq, last_hash=hash_)
-        assert entry.body is not None, "a record is appended with its body"
         here[entry.world] = entry
-        size_bytes += len(entry.header) + len(entry.body)
+        size_bytes += len(entry.header) + len(entry.body or b"")
     if size_bytes > LOG_BATCH_BYTES_MAX:
         raise LogError(
             f"a batch of {size_bytes} bytes is too large; at most {LOG_BATCH_BYTES_MAX} fit: "
