@@ -68,10 +68,9 @@ def reply_to(answer: Any) -> Reply:
     return Reply(STATUS_OF_ANSWER.get(type(answer), 200), encoded(answer))
 
 
-def failed(status: int, error: str, hint: str | None = None, *, close: bool = False) -> Reply:
-    """A reply of the door itself. `close` ends the connection, where the rest of the request is not to be read."""
-    headers = ((b"connection", b"close"),) if close else ()
-    return Reply(status, encoded(Failure(error, hint)), headers=headers)
+def failed(status: int, error: str, hint: str | None = None) -> Reply:
+    """A reply of the door itself."""
+    return Reply(status, encoded(Failure(error, hint)))
 
 
 def encoded(answer: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The web application: the endpoints in a FastAPI frame that adds the API docs, behind the gate."""
+"""The web application: the gate, the endpoints as raw routes, and behind them a FastAPI frame with the API docs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi_offline import FastAPIOffline
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from engine.host import LiveHost
 from engine.serve.answering import Reply, failed
@@ -47,9 +47,9 @@ def make_app(host: LiveHost, *, guard: Guard, hosts: frozenset[str], logger: Any
 
     endpoints = (*ENDPOINTS, Endpoint("GET", "/metrics", exposed, (str,)))
     frame = _frame(document(endpoints, version=host.version().build))
-    # The endpoints come before the frame's own routes: the call must not wait for the docs.
-    frame.router.routes[:0] = [*routes(endpoints, host), Route("/", _to_docs)]
-    return Gate(frame, guard=guard, hosts=hosts, logger=logger, metrics=metrics)
+    # Around the frame, not in it: its layers would cost a call as much as all that this house does for it.
+    router = Router(routes(endpoints, host), default=frame, redirect_slashes=False)
+    return Gate(router, guard=guard, hosts=hosts, logger=logger, metrics=metrics)
 
 
 def _frame(openapi: dict[str, Any]) -> FastAPI:
@@ -62,8 +62,8 @@ def _frame(openapi: dict[str, Any]) -> FastAPI:
         redirect_slashes=False,
         exception_handlers={404: _no_route, 405: _no_method},
     )
-    frame.openapi_schema = openapi
-    frame.router.routes.insert(0, Route("/docs", _docs))
+    frame.openapi = lambda: openapi  # type: ignore[method-assign]
+    frame.router.routes[:0] = [Route("/", _to_docs), Route("/docs", _docs)]
     return frame
 
 

@@ -6,7 +6,6 @@ it. An endpoint is a raw ASGI callable, so that a call costs no more than it mus
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from engine.serve.inputs import Input, NoQuery
 from engine.serve.reading import BadInput, percent_decoded, read_input, read_query
 
 TOO_LARGE = f"body: is larger than {limits.BODY_BYTES_MAX} bytes"
-BODY_SECONDS_MAX = limits.BODY_FLICKS_MAX / limits.FLICKS_PER_SECOND
 ACTOR = "operator"
 
 
@@ -89,8 +87,7 @@ class Resource:
             answer = await endpoint.handler(self._host, Asked(params, query, body))
             return answer if isinstance(answer, Reply) else reply_to(answer)
         except BadInput as error:
-            # What is left of a body that was not read must not be taken for the next request.
-            return failed(error.status, error.error, error.hint, close=error.status in (408, 413))
+            return failed(error.status, error.error, error.hint)
         except BadId as error:
             return failed(400, str(error))
         except NotThere as error:
@@ -108,26 +105,26 @@ def routes(endpoints: Iterable[Endpoint], host: LiveHost) -> list[Route]:
 
 
 async def read_body(scope: Any, receive: Any) -> bytes:
-    """The whole body, however it is framed. Raises BadInput for too large (413) or too slow (408), ClientGone."""
+    """The whole body, however it is framed. Raises BadInput where it is too large, ClientGone.
+
+    The protocol bounds how long it may take, and skips what is not read: most clients look for the answer only when
+    they have sent everything.
+    """
     for name, value in scope["headers"]:
         if name == b"content-length" and int(value) > limits.BODY_BYTES_MAX:
             raise BadInput(TOO_LARGE, status=413)
     chunks: list[bytes] = []
     size_bytes = 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS_MAX):
-            more = True
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                chunks.append(message.get("body", b""))
-                more = message.get("more_body", False)
-                size_bytes += len(chunks[-1])
-                if size_bytes > limits.BODY_BYTES_MAX:
-                    raise BadInput(TOO_LARGE, status=413)
-    except TimeoutError:
-        raise BadInput(f"body: did not arrive within {BODY_SECONDS_MAX:.0f} s", status=408) from None
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        body, more = message.get("body", b""), message.get("more_body", False)
+        size_bytes += len(body)
+        if size_bytes > limits.BODY_BYTES_MAX:
+            raise BadInput(TOO_LARGE, status=413)
+        chunks.append(body)
     return b"".join(chunks)
 
 
