@@ -28,9 +28,10 @@ class Reads:
     door: Door
 
     def worlds(self, *, archived: bool = False) -> list[answers.WorldSummary]:
+        """The worlds in use; with `archived`, all."""
         ledger = self.parts.ledger
         with ledger.lock:
-            return [_summary(row) for row in ledger.read().worlds(archived=archived)]
+            return [_summary(row) for row in ledger.read().worlds(archived=None if archived else False)]
 
     def world(self, world: str) -> answers.WorldSummary:
         return _summary(self._row(world))
