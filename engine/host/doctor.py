@@ -1,0 +1,132 @@
+"""What `pw doctor` finds of a machine and of a data directory, and `pw backup --restore`. Both work without a server."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from engine import limits
+from engine.host.machine import engine_wasm
+from engine.host.opening import FORMAT, CannotOpen
+from engine.io.disk import DirectoryLocked, DiskError, FileMissing, read_file
+from engine.io.real_disk import RealDisk
+from engine.io.real_entropy import RealEntropy
+from engine.logic import EngineRefused, HeapImage, HeapMeta, load_engine
+from engine.record import backup
+from engine.record.verify import verify
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One line of the doctor's: `level` is ok, note or problem; `advice` is empty where nothing need be done."""
+
+    level: str
+    where: str
+    what: str
+    advice: str = ""
+
+
+def doctor(home: str) -> list[Finding]:
+    """All that can be said of this machine and of the directory, which is not changed."""
+    return [*_machine(), *_directory(home)]
+
+
+def restore(source: str, home: str) -> dict[str, Any]:
+    """Verify a backup and copy it into the empty directory `home`. Raises CannotOpen."""
+    if not os.path.isdir(source):
+        raise CannotOpen(f"{source}: there is no such directory; give the one that `pw backup` wrote")
+    try:
+        manifest = backup.restore(RealDisk(source), RealDisk(home), RealEntropy())
+    except (backup.BackupRefused, DiskError) as error:
+        raise CannotOpen(str(error)) from None
+    return {"worlds": manifest.worlds, "records": manifest.records, "blobs": manifest.blobs, "home": home}
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("ok", "python", platform.python_version())
+    try:
+        engine = load_engine(engine_wasm())
+    except (CannotOpen, EngineRefused) as error:
+        yield Finding("problem", "engine", str(error), "Run: make setup")
+        return
+    yield Finding("ok", "engine", engine.identity)
+    if engine.path == "c":
+        yield Finding("ok", "vm path", "c")
+    else:
+        yield Finding(
+            "note",
+            "vm path",
+            f"python: {engine.native_reason}. Results are the same, calls take longer",
+            "Install a C compiler and Python's headers, then: make setup",
+        )
+    for tool, purpose in (
+        ("node", "comparing libraries with Node in the tests and benchmarks"),
+        ("chromium", "tests of pages in a browser"),
+    ):
+        found = shutil.which(tool)
+        yield Finding(
+            "ok" if found else "note", tool, "found" if found else f"missing; only used for {purpose}"
+        )
+
+
+def _directory(home: str) -> Iterator[Finding]:
+    if not os.path.isdir(home):
+        yield Finding("note", home, "there is no data directory yet", "pw serve makes one")
+        return
+    disk = RealDisk(home)
+    yield from _space(disk)
+    try:
+        found = read_file(disk, "FORMAT")
+    except FileMissing:
+        level = "problem" if disk.list("log") or disk.list("blobs") else "note"
+        yield Finding(level, "FORMAT", "missing", "Restore it from a backup, or give another --home")
+        return
+    if found != FORMAT:
+        yield Finding(
+            "problem",
+            "FORMAT",
+            f"says {found[:60]!r}; this version reads {FORMAT!r}",
+            "Open the directory with the version that wrote it",
+        )
+        return
+    yield from _content(disk)
+
+
+def _space(disk: RealDisk) -> Iterator[Finding]:
+    free_bytes = disk.free_bytes()
+    if free_bytes < limits.DISK_WARN_BYTES_FREE:
+        yield Finding("problem", "disk", f"only {free_bytes // limits.MIB} MiB are free", "Make room")
+    else:
+        yield Finding("ok", "disk", f"{free_bytes // limits.MIB} MiB are free")
+
+
+def _content(disk: RealDisk) -> Iterator[Finding]:
+    """What the log, the blobs and the projection hold; only where no server has them open."""
+    try:
+        lock = disk.lock("LOCK")
+    except DirectoryLocked:
+        yield Finding(
+            "note",
+            "directory",
+            "a server has it open, so its content was not verified",
+            "Stop the server first, or verify a backup: pw backup DIR, then pw doctor --home DIR",
+        )
+        return
+    try:
+        problems = verify(disk, RealEntropy(), root_of=_root_of)
+    finally:
+        lock.release()
+    for problem in problems:
+        at = "" if problem.seq is None else f", record {problem.seq}"
+        at += "" if problem.offset_bytes is None else f", byte {problem.offset_bytes}"
+        yield Finding("problem", f"{problem.place}{at}", problem.what, problem.advice)
+    if not problems:
+        yield Finding("ok", "directory", "the log, all blobs and the projection are sound")
+
+
+def _root_of(memory: bytes, meta: bytes) -> str:
+    return HeapImage.from_bytes(bytes(memory), HeapMeta.from_bytes(meta)).root
