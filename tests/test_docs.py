@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import docs_console
 import pytest
 
 from engine import limits
@@ -84,3 +85,23 @@ def test_every_module_of_the_engine_has_its_place_in_the_architecture():
             if not any(map(p.match, modules))
         ]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in page.read_text()], ids=lambda page: page.name
+)
+def test_the_commands_in_the_docs_print_what_they_say(page: Path):
+    steps = docs_console.steps_of(page.read_text())
+    docs_console.run(steps)
+    for step in steps:
+        assert docs_console.steady(step.actual) == docs_console.steady(step.expected), step.command
+
+
+def test_output_that_differs_is_seen():
+    page = "```console\n$ echo one; false\nanother\n$ printf 'shout-%s\\n' a1b2c3\nshout-ffffff\n```\n"
+    first, second = steps = docs_console.steps_of(page)
+    docs_console.run(steps)
+    assert (first.actual, first.expected, first.status) == (["one"], ["another"], 1)
+    assert second.actual != second.expected
+    assert docs_console.steady(second.actual) == docs_console.steady(second.expected)
+    assert docs_console.renewed(page, steps) == page.replace("another", "one").replace("ffffff", "a1b2c3")

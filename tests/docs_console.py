@@ -1,0 +1,132 @@
+"""Runs the ```console blocks of a page in one shell, against a real server, and compares or renews their output.
+
+    python tests/docs_console.py README.md      writes the page again with what the commands print now
+
+A line that begins with `$ ` is a command, one with `> ` goes on with it, all others are its output. The blocks of a
+page share one shell in an empty directory, with the tree's `pw` on its path and `worlds/` in reach. The default port
+becomes a free one and back again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PORT = "8787"
+SECONDS_MAX = 120
+MARK = "=== status "
+
+# What differs from run to run, and what it is compared as.
+STEADY = (
+    (r"\b([a-z0-9-]+)-[0-9a-f]{6}\b", r"\1-xxxxxx"),  # world ids
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
+    (r"\b[0-9a-f]{64}\b", "HASH"),
+    (r"token=[\w-]+", "token=TOKEN"),
+    (r"\b\d+(\.\d+)? (ms|s|KiB|MiB|GiB|bytes)\b", "AMOUNT"),
+    (r"\[\d+\] \d+", "[JOB]"),
+    (r" +", " "),  # columns are as wide as what varies in them
+)
+
+
+@dataclass
+class Step:
+    """One command of a page, the lines it takes there, and what they say it prints."""
+
+    command: str
+    written: list[str]
+    expected: list[str] = field(default_factory=list)
+    actual: list[str] = field(default_factory=list)
+    status: int = -1
+
+
+def steps_of(page: str) -> list[Step]:
+    """The commands of all console blocks, in order."""
+    steps: list[Step] = []
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                steps.append(Step(line[2:], [line]))
+            elif line.startswith("> "):
+                assert steps and not steps[-1].expected, f"a line that goes on with nothing: {line}"
+                steps[-1].command += "\n" + line[2:]
+                steps[-1].written.append(line)
+            else:
+                assert steps, f"output before any command: {line}"
+                steps[-1].expected.append(line)
+    return steps
+
+
+def run(steps: list[Step]) -> None:
+    """Fill in what each command prints (both streams) and its status. Ends the server it started."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with tempfile.TemporaryDirectory(prefix="pw-docs-") as directory:
+        (Path(directory) / "worlds").symlink_to(ROOT / "worlds")
+        script = "".join(
+            f"{step.command.replace(PORT, port)}\nprintf '\\n{MARK}%s\\n' $?\n" for step in steps
+        )
+        script += "kill $(jobs -p) 2>/dev/null; wait\n"
+        environment = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "HOME": directory,
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+            "PW_SERVER": f"http://127.0.0.1:{port}",
+            "LANG": "C.UTF-8",
+        }
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=directory,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=SECONDS_MAX,
+        )
+        outputs = done.stdout.replace(port, PORT).replace(directory, "~").split(f"\n{MARK}")
+    assert len(outputs) == len(steps) + 1, f"the shell ended early:\n{done.stdout}"
+    for step, output, following in zip(steps, outputs, outputs[1:], strict=False):
+        body = output if step is steps[0] else output.split("\n", 1)[1]
+        step.actual = body.rstrip("\n").splitlines() if body.strip() else []
+        step.status = int(following.split("\n", 1)[0])
+
+
+def steady(lines: list[str]) -> list[str]:
+    """The lines with what differs from run to run replaced by a word for it."""
+    text = "\n".join(lines)
+    for pattern, word in STEADY:
+        text = re.sub(pattern, word, text)
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def renewed(page: str, steps: list[Step]) -> str:
+    """The page with the actual output in its console blocks."""
+    todo = iter(steps)
+
+    def block(match: re.Match[str]) -> str:
+        lines: list[str] = []
+        for _ in steps_of(match.group(0)):
+            step = next(todo)
+            lines += [*step.written, *step.actual]
+        return "```console\n" + "\n".join(lines) + "\n```"
+
+    return re.sub(r"^```console\n.*?^```", block, page, flags=re.MULTILINE | re.DOTALL)
+
+
+def main() -> None:
+    path = Path(sys.argv[1])
+    page = path.read_text()
+    steps = steps_of(page)
+    run(steps)
+    path.write_text(renewed(page, steps))
+
+
+if __name__ == "__main__":
+    main()
