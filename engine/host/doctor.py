@@ -1,4 +1,4 @@
-"""What `pw doctor` finds of a machine and of a data directory, and `pw backup --restore`. Both work without a server."""
+"""What `pw doctor` finds of a machine and a data directory, and `pw backup --restore`. Neither needs a server."""
 
 from __future__ import annotations
 
