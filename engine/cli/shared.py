@@ -50,7 +50,7 @@ class Pw:
     def show_raw(self) -> bool:
         """With --json: print the last answer as it came, and say that nothing else is to be printed."""
         if self.as_json:
-            click.get_binary_stream("stdout").write(self.client.last_body + b"\n")
+            click.echo(self.client.last_body)
         return self.as_json
 
     def close(self) -> None:
@@ -69,9 +69,10 @@ class Command(click.Command):
         from engine.cli.output import complain
 
         before = ctx.find_root().obj or {}
-        own = {option.name: ctx.params.pop(option.name) for option in SHARED_OPTIONS}
-        pw = Pw(**{name: value or before.get(name) for name, value in own.items()})
-        ctx.params["pw"] = pw
+        server, home, as_json = (
+            ctx.params.pop(name) or before.get(name) for name in ("server", "home", "as_json")
+        )
+        pw = ctx.params["pw"] = Pw(server=server, home=home, as_json=bool(as_json))
         try:
             return super().invoke(ctx)
         except click.ClickException:

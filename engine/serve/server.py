@@ -57,34 +57,46 @@ def run(
     Raises CannotListen, BadToken, engine.host.CannotOpen.
     """
     _allow_many_connections()
-    listener = _listen(address, port)
+    listener = listen(address, port)
+    logger = make_logger(log_level)
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(home, listener, frozenset(names), token, log_level, on_serving))
+            stop = _stop_on_signals(runner.get_loop(), logger)
+            runner.run(
+                serve(
+                    home,
+                    listener,
+                    names=frozenset(names),
+                    token=token,
+                    logger=logger,
+                    stop=stop,
+                    on_serving=on_serving,
+                )
+            )
     finally:
         listener.close()
 
 
-async def _serve(
+async def serve(
     home: str,
     listener: socket.socket,
+    *,
     names: frozenset[str],
-    wanted_token: str | None,
-    log_level: str,
+    token: str | None,
+    logger: Any,
+    stop: asyncio.Future[None],
     on_serving: Callable[[Serving], Awaitable[None]],
 ) -> None:
-    logger = make_logger(log_level)
+    """`run` on a socket that listens, until `stop` is resolved."""
     host = live(home, loop=asyncio.get_running_loop())
-    guard, token = open_guard(home, wanted_token)
+    guard, new_token = open_guard(home, token)
     await host.start()
-    app = make_app(host, guard=guard, hosts=names, logger=logger)
-    server = _Server(app)
-    stop = _stop_on_signals(logger)
+    server = _Server(make_app(host, guard=guard, hosts=names, logger=logger))
     accepting = asyncio.create_task(server.serve(sockets=[listener]))
     url = _url_of(listener)
     logger.info("serving", url=url, home=home)
     try:
-        await on_serving(Serving(url, token, host))
+        await on_serving(Serving(url, new_token, host))
         await asyncio.wait({accepting, stop}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await _end(host, server, accepting, logger)
@@ -130,9 +142,8 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _stop_on_signals(logger: Any) -> asyncio.Future[None]:
+def _stop_on_signals(loop: asyncio.AbstractEventLoop, logger: Any) -> asyncio.Future[None]:
     """Resolved by the first SIGTERM or SIGINT; a second one ends the process at once."""
-    loop = asyncio.get_running_loop()
     stop = loop.create_future()
 
     def signalled() -> None:
@@ -147,7 +158,8 @@ def _stop_on_signals(logger: Any) -> asyncio.Future[None]:
     return stop
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def listen(address: str, port: int) -> socket.socket:
+    """A socket that listens. Raises CannotListen."""
     try:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return socket.create_server((address, port), family=family, backlog=2048)
