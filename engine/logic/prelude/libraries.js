@@ -27,10 +27,25 @@ const requireLibrary = (id) => {
   throw error;
 };
 
+// What a library shows of itself must be the stub, as its users know it: lodash's placeholder is lodash itself,
+// and `exports.default` is often `exports`. Looks at the exports, and at what they hold.
+const showStub = (impl, stub) => {
+  const held = [];
+  const replaceIn = (object, each) => {
+    for (const key of ownKeys(object)) {
+      const { value, writable } = getOwnPropertyDescriptor(object, key);
+      if (value === impl && writable) defineProperty(object, key, { value: stub });
+      else if (typeof value === "function" || (typeof value === "object" && value !== null)) each(value);
+    }
+  };
+  replaceIn(impl, (value) => held.push(value));
+  for (const value of held) if (!world.stubs.has(value)) replaceIn(value, () => {});
+};
+
 const evaluateLibrary = (name, run) => {
   const module = { exports: {} };
   const { exports } = module;
   const require = (id) => requireLibrary(id);
   apply(run, exports, [exports, require, module]);
-  put(name, module.exports, undefined, true);
+  showStub(module.exports, put(name, module.exports, undefined, true));
 };
