@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine import limits
 from engine.host.engines import Engines
 from engine.host.images import Images, Pins
 from engine.host.ledger import Ledger
 from engine.host.parts import Parts
 from engine.io.blobs import BlobError
-from engine.io.disk import DirectoryLocked, Disk, DiskError, FileMissing, read_file, write_file_durably
+from engine.io.disk import DirectoryLocked, Disk, DiskError, FileMissing, Lock, read_file, write_file_durably
 from engine.io.entropy import Entropy
 from engine.io.file_blobs import FileBlobs
 from engine.io.file_log import FileLog
@@ -40,7 +41,13 @@ class Machine:
     load: Callable[[bytes], tuple[Engine, VmPool]]
 
 
-def open_parts(disk: Disk, entropy: Entropy, machine: Machine) -> Parts:
+def open_parts(
+    disk: Disk,
+    entropy: Entropy,
+    machine: Machine,
+    *,
+    segment_bytes_max: int = limits.LOG_SEGMENT_BYTES_MAX,
+) -> Parts:
     """All parts, opened and checked. Raises CannotOpen."""
     try:
         lock = disk.lock("LOCK")
@@ -49,7 +56,7 @@ def open_parts(disk: Disk, entropy: Entropy, machine: Machine) -> Parts:
             f"another server runs on this directory ({error}). Stop it, or give this one another --home"
         ) from None
     try:
-        return _opened(disk, entropy, machine, lock)
+        return _opened(disk, entropy, machine, lock, segment_bytes_max)
     except (LogError, BlobError, RecordRefused, DiskError) as error:
         lock.release()
         raise CannotOpen(f"{error}\nNothing was overwritten. `pw doctor` says more") from error
@@ -58,9 +65,9 @@ def open_parts(disk: Disk, entropy: Entropy, machine: Machine) -> Parts:
         raise
 
 
-def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock) -> Parts:
+def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock: Lock, segment_bytes_max: int) -> Parts:
     check_format(disk)
-    log = FileLog(disk, entropy)
+    log = FileLog(disk, entropy, segment_bytes_max=segment_bytes_max)
     blobs = FileBlobs(disk)
     pins = Pins()
     engines = Engines(machine.engine, machine.pool, blobs, machine.load, pins)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from engine import limits
 from engine.clock.clock import SimClock
 from engine.host.answers import OperationAnswer
+from engine.host.api import Upkeep
 from engine.host.host import Host
 from engine.host.machine import machine
 from engine.host.opening import Machine, open_parts
@@ -47,6 +49,14 @@ class SimulatedHost(Host):
         while self.shell.step():
             pass
 
+    def collect(self) -> Upkeep:
+        """Collect blobs and expired bodies now."""
+        return self._await(lambda done: self.gc(done=done))
+
+    def back_up(self, directory: str) -> Upkeep:
+        """Back up into one of `disks`."""
+        return self._await(lambda done: self.backup(directory, done=done))
+
     def shut_down(self) -> None:
         """Drain, seal, and let go of the directory."""
         self._await(lambda done: self.drain(lambda: done(True)))
@@ -71,6 +81,7 @@ def simulated(
     clock: SimClock | None = None,
     prefer: Prefer = "auto",
     with_machine: Machine | None = None,
+    segment_bytes_max: int = limits.LOG_SEGMENT_BYTES_MAX,
 ) -> SimulatedHost:
     """A host that owns its time. `prefer` chooses the VM's path ("c", "python", "auto"); the bytes are the same.
 
@@ -86,6 +97,7 @@ def simulated(
         disk if disk is not None else SimDisk(seed=seed),
         entropy.fork("host"),
         with_machine or machine(prefer),
+        segment_bytes_max=segment_bytes_max,
     )
     host = SimulatedHost(
         parts, shell, open_disk=lambda directory: disks.setdefault(directory, SimDisk(seed=seed))
