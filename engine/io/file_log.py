@@ -202,8 +202,6 @@ class FileLog:
         if segment.index.offsets:
             content = encode_seal(*self._head(), key=segment.header.key, offset_bytes=segment.index.end_bytes)
             self._write(content, "the seal")
-            segment.index.end_bytes += len(content)
-            segment.sealed = True
         self._close_active()
         try:
             self._marks.settle(*self._head())
@@ -225,6 +223,7 @@ class FileLog:
         self._close_active()
         last = self._segments[-1] if self._segments else None
         if last is not None and not last.index.offsets:
+            assert not last.header.end_bytes, "an empty segment is not rewritten, so it may be replaced"
             header = last.header._replace(key=self._entropy.draw(KEY_BYTES))
         else:
             header = self._header_after(last)
@@ -299,10 +298,7 @@ class FileLog:
             set_aside = self._with_reserve(lambda: self._set_aside(found))
             if carried or found.torn_at_bytes >= 0:
                 self._with_reserve(lambda: self._begin_segment(carried))
-            if found.mark is None or found.mark_damaged:
-                self._with_reserve(lambda: self._marks.replace(*self._head()))
-            else:
-                self._marks.reopen(*self._head())
+            self._with_reserve(lambda: self._remember_head(found))
         except DiskError as error:
             raise LogFailed(
                 f"the log could not be opened, though nothing of it is lost: {error}; "
@@ -338,16 +334,32 @@ class FileLog:
                     carried.append(batch)
         finally:
             file.close()
-        last.sealed = False
-        last.leftover_bytes = whole.end_bytes - last.index.end_bytes
         return carried
 
     def _make_directory(self) -> None:
-        self._disk.make_dir(self._directory)
+        """Make the directory durable by name, also where an opening that failed has left it.
+
+        A name that was there when a sync failed may be in the cache alone, and no later sync tells; so it is given
+        anew. The same goes for the head file and for segments, which always get their names by a rename.
+        """
+        aside = self._directory + ".new"
+        if not self._disk.is_dir(self._directory):
+            self._disk.make_dir(self._directory)
+        elif not self._disk.exists(aside):
+            self._disk.rename(self._directory, aside)
+            self._disk.rename(aside, self._directory)
         path = self._directory
         while path:
             path = parent_of(path)
             self._disk.sync_dir(path)
+
+    def _remember_head(self, found: Survey) -> None:
+        try:
+            self._marks.replace(*self._head())
+        except DiskFull:
+            if found.mark is None or found.mark_damaged:
+                raise
+            self._marks.reopen(*self._head())
 
     def _set_aside(self, found: Survey) -> tuple[str, ...]:
         """Copy what is unreadable, so that nothing that is done later can erase it."""
@@ -366,8 +378,7 @@ class FileLog:
         paths = []
         for name, content in pieces:
             path = f"{directory}/{name}-{content_id(content)[:16]}.bin"
-            if not self._disk.exists(path):
-                write_file_durably(self._disk, path, content)
+            write_file_durably(self._disk, path, content)
             paths.append(path)
         return tuple(paths)
 

@@ -22,7 +22,7 @@ def rewrite_without_bodies(
     None, and nothing is written, where no body is erasable and nothing lies past the segment's end; what does goes
     too. Raises DiskError; the segment stays as it was.
     """
-    if not segment.leftover_bytes and not _has_erasable(disk, segment, erasable):
+    if not segment.index.count or not _must_be_rewritten(disk, segment, erasable):
         return None
     if disk.exists(temporary):
         disk.remove(temporary)
@@ -51,10 +51,10 @@ def rewrite_without_bodies(
     return Segment(segment.path, header, index), erased_bytes
 
 
-def _has_erasable(disk: Disk, segment: Segment, erasable: Erasable) -> bool:
+def _must_be_rewritten(disk: Disk, segment: Segment, erasable: Erasable) -> bool:
     file = disk.open(segment.path)
     try:
-        return any(
+        return file.size() > segment.tail_bytes(file) or any(
             entry.body is not None and erasable(entry)
             for position in range(segment.index.count)
             for entry in segment.read_batch(file, position).entries

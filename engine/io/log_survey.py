@@ -54,22 +54,35 @@ def raise_it(error: LogError) -> None:
 
 
 class Segment:
-    """One segment as it can be read. `leftover_bytes` lie past its end and never counted."""
+    """One segment as it can be read; `whole` unless something in it was reported as rot.
 
-    __slots__ = ("header", "index", "leftover_bytes", "path", "sealed")
+    It ends with its last batch. A seal may follow, and what a crash or a failed write left; neither is part of it.
+    """
+
+    __slots__ = ("header", "index", "path", "whole")
 
     def __init__(self, path: str, header: SegmentHeader, index: SegmentIndex) -> None:
         self.path = path
         self.header = header
         self.index = index
-        self.sealed = False
-        self.leftover_bytes = 0
+        self.whole = True
 
     def head(self) -> tuple[int, bytes]:
         """The number and hash of its last batch, or of the one before the segment."""
         count = self.index.count
         hash_ = self.index.hash_at(count - 1) if count else self.header.hash_before
         return self.index.batch_before + count, hash_
+
+    def tail_bytes(self, file: File) -> int:
+        """Where that which is neither batch nor seal begins, whether or not there is any."""
+        end_bytes = self.index.end_bytes
+        try:
+            content = file.read_at(end_bytes, SECTOR_BYTES)
+            raw = parse_batch(content, key=self.header.key, offset_bytes=end_bytes)
+        except BadBatch:
+            return end_bytes
+        is_seal = raw.kind == SEAL and (raw.number, raw.hash) == self.head()
+        return end_bytes + raw.size_bytes if is_seal else end_bytes
 
     def read_batch(self, file: File, position: int) -> Batch:
         """Raises LogRotten."""
@@ -200,7 +213,7 @@ def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | No
 
 def _check_mark(directory: str, mark: HeadMark | None, segments: list[Segment], report: Report) -> None:
     """Invariant 2: the log holds what the head file claims."""
-    if mark is None:
+    if mark is None or not segments[-1].whole:
         return
     found = hash_of(segments, mark.batch)
     last = segments[-1]
@@ -297,10 +310,8 @@ def _read_headers(
 
 def _check_follows(directory: str, before: Segment | None, header: SegmentHeader, report: Report) -> None:
     """A segment goes on where the one before it ended."""
-    if before is not None and before.header.number != header.number - 1:
-        return  # the gap was reported
-    if before is None and header.number != 1:
-        return
+    if (before.header.number if before else 0) != header.number - 1 or (before and not before.whole):
+        return  # the cause was reported
     batch, hash_ = before.head() if before else (0, EMPTY_HASH)
     if (batch, hash_) != (header.batch_before, header.hash_before):
         report(
@@ -318,12 +329,12 @@ def _read_ended(
 ) -> None:
     """Index a segment whose end is known, or take this index: up to there all must be as it was written."""
     size_bytes = disk.size(segment.path)
-    segment.leftover_bytes = max(0, size_bytes - end_bytes)
     if index is not None and index.end_bytes == end_bytes <= size_bytes:
         segment.index = index
         return
     stop = _index_batches(disk, segment, end_bytes)
     if segment.index.end_bytes != end_bytes:
+        segment.whole = False
         report(
             LogRotten(
                 f"{stop}, though the segment is known to go on to byte {end_bytes}; {RESTORE}",
@@ -356,11 +367,13 @@ def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Repo
     end_bytes = segment.index.end_bytes
     rest = _Window(disk, segment.path, size_bytes)
     try:
-        later = _authentic_after(rest, segment.header.key, end_bytes, size_bytes)
-        clean = rest.is_zero(end_bytes, size_bytes)
+        tail_bytes = segment.tail_bytes(rest.file)
+        later = _authentic_after(rest, segment.header.key, tail_bytes, size_bytes)
+        clean = rest.is_zero(tail_bytes, size_bytes)
     finally:
         rest.close()
     if later is not None:
+        segment.whole = False
         report(
             LogRotten(
                 f"{stop}, but a batch of this log follows at byte {later}; {RESTORE}",
@@ -370,7 +383,7 @@ def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Repo
         )
     elif mark is not None and mark.batch > segment.index.last_batch:
         return -1  # reported with the head file
-    return -1 if clean else end_bytes
+    return -1 if clean else tail_bytes
 
 
 def _index_batches(disk: Disk, segment: Segment, end_bytes: int) -> str:
@@ -378,18 +391,14 @@ def _index_batches(disk: Disk, segment: Segment, end_bytes: int) -> str:
     window = _Window(disk, segment.path, end_bytes)
     index, hash_ = segment.index, segment.header.hash_before
     try:
-        while index.end_bytes < end_bytes and not segment.sealed:
+        while index.end_bytes < end_bytes:
             raw = window.batch_at(index.end_bytes, segment.header.key)
             if raw.kind == SEAL:
-                if (raw.number, raw.hash) != (index.last_batch, hash_):
-                    return f"a seal of batch {raw.number} stands after batch {index.last_batch}"
-                segment.sealed = True
-                index.end_bytes += raw.size_bytes
-            elif (raw.number, raw.previous) != (index.last_batch + 1, hash_):
+                return f"a seal of batch {raw.number} follows batch {index.last_batch}"
+            if (raw.number, raw.previous) != (index.last_batch + 1, hash_):
                 return f"batch {raw.number} does not follow batch {index.last_batch}"
-            else:
-                index.add(unpack_batch(raw), raw.size_bytes)
-                hash_ = raw.hash
+            index.add(unpack_batch(raw), raw.size_bytes)
+            hash_ = raw.hash
         return "nothing follows the last batch"
     except BadBatch as bad:
         return bad.reason
@@ -415,7 +424,7 @@ class _Window:
     """Reading a file from front to back in large pieces."""
 
     def __init__(self, disk: Disk, path: str, size_bytes: int) -> None:
-        self._file: File = disk.open(path)
+        self.file: File = disk.open(path)
         self._size_bytes = size_bytes
         self._start = 0
         self._content = b""
@@ -427,7 +436,7 @@ class _Window:
         if at < 0 or at + length_bytes > len(self._content):
             self._start, at = offset_bytes, 0
             ahead = min(max(length_bytes, LOG_READ_AHEAD_BYTES), self._size_bytes - offset_bytes)
-            self._content = self._file.read_at(offset_bytes, ahead)
+            self._content = self.file.read_at(offset_bytes, ahead)
         return self._content[at : at + length_bytes]
 
     def batch_at(self, offset_bytes: int, key: bytes) -> RawBatch:
@@ -441,4 +450,4 @@ class _Window:
         return not any(any(self.read(at, step)) for at in range(from_bytes, to_bytes, step))
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()
