@@ -6,6 +6,7 @@ host lives on threads and fsync, or in simulated time on simulated ports.
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -214,7 +215,12 @@ class Host(Reads):
     def _run(self, runtime: Runtime, job: hub.RunJob) -> None:
         op = self._ops[job.op]
         if op.slot is None and op.actor != HOST:
-            op.slot = self.parts.inflight.add(runtime.work_of(job, op.request))
+            try:
+                op.slot = self.parts.inflight.add(runtime.work_of(job, op.request))
+            except DiskError as error:  # what leaves no trace must not start
+                self.door.storage_failed(error)
+                self._feed(runtime, hub.JobLost(job.op, str(error)))
+                return
         interrupt = Interrupt()
         watchdog_flicks = self.shell.clock.monotonic_flicks() + limits.WATCHDOG_FLICKS
         cancel = self.shell.at(watchdog_flicks, interrupt.fire)
@@ -248,9 +254,7 @@ class Host(Reads):
                 runtime.catalogue = draft.detail.catalogue  # the change lock is held until it is durable
             op = self._ops.get(draft.op)
             if op is not None and effect.urgent and draft.actor != HOST:
-                if op.slot is None:
-                    op.slot = self.parts.inflight.add(runtime.work_of(draft, op.request))
-                self.parts.inflight.drafted(op.slot, draft.seq)
+                self._mark_drafted(runtime, op, draft)
             self._writer.put(
                 body,
                 world=runtime.id,
@@ -260,10 +264,18 @@ class Host(Reads):
                 urgent=effect.urgent,
             )
 
+    def _mark_drafted(self, runtime: Runtime, op: _Op, draft: hub.Draft) -> None:
+        """Note which record an operation is about to become. Where that fails recovery compares flick and seed."""
+        with contextlib.suppress(DiskError):
+            if op.slot is None:
+                op.slot = self.parts.inflight.add(runtime.work_of(draft, op.request))
+            self.parts.inflight.drafted(op.slot, draft.seq)
+
     def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:
         op = self._ops.pop(effect.op)
         if op.slot is not None:
-            self.parts.inflight.remove(op.slot)
+            with contextlib.suppress(DiskError):  # its outcome is in the log, which recovery asks first
+                self.parts.inflight.remove(op.slot)
         if effect.refusal is not None:
             op.done(self.door.refused(effect.refusal))
             return

@@ -55,6 +55,8 @@ def open_parts(
         raise CannotOpen(
             f"another server runs on this directory ({error}). Stop it, or give this one another --home"
         ) from None
+    except DiskError as error:
+        raise CannotOpen(f"{error}\nNothing was overwritten") from error
     try:
         return _opened(disk, entropy, machine, lock, segment_bytes_max)
     except (LogError, BlobError, RecordRefused, DiskError) as error:
