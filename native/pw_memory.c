@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* A memory that is written on more pages than this is cheaper to drop than to copy back. */
-enum { DIRTY_PAGES_COPIED_MAX = 256 };
+enum { DIRTY_PAGES_COPIED_MAX = 256, TRIMMED_FROM_BYTES = 4 << 20 };
 
 /* ---- bases: a memfd, mapped once read-only for copying and many times privately under memories ---- */
 
@@ -306,6 +306,21 @@ static void copy_page(pw_memory *memory, uint32_t number, const uint8_t *page)
     memcpy(memory->start + (size_t)number * PW_PAGE_BYTES, page, PW_PAGE_BYTES);
 }
 
+/* Forget everything that was written. */
+static void drop_written(pw_memory *memory)
+{
+    madvise(memory->start, memory->size_bytes, MADV_DONTNEED);
+    memory->dirty_count = 0;
+}
+
+void pw_memory_trim(pw_memory *memory)
+{
+    if (memory->size_bytes < TRIMMED_FROM_BYTES)
+        return;
+    if (dirty_from == PW_DIRTY_UNKNOWN || !pw_memory_scan(memory) || memory->dirty_count > DIRTY_PAGES_COPIED_MAX)
+        drop_written(memory);
+}
+
 bool pw_memory_restore(pw_memory *memory, const pw_heap *heap)
 {
     memory->dirty_count = 0;
@@ -313,12 +328,11 @@ bool pw_memory_restore(pw_memory *memory, const pw_heap *heap)
         if (!map_base(memory, heap->base))
             return false;
     } else if (dirty_from == PW_DIRTY_UNKNOWN) {
-        madvise(memory->start, memory->size_bytes, MADV_DONTNEED);
+        drop_written(memory);
     } else if (!pw_memory_scan(memory)) {
         return false;
     } else if (memory->dirty_count > DIRTY_PAGES_COPIED_MAX) {
-        madvise(memory->start, memory->size_bytes, MADV_DONTNEED);
-        memory->dirty_count = 0;
+        drop_written(memory);
     }
     /* Both lists ascend: written pages get the base's bytes unless the heap has its own for them. */
     size_t own = 0;

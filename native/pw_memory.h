@@ -36,6 +36,9 @@ pw_memory *pw_memory_just_made(void);
 /* Make the memory's bytes those of `heap`; false with pw_error set when the system refuses. */
 bool pw_memory_restore(pw_memory *memory, const pw_heap *heap);
 
+/* After a job: give back at once what a large heap wrote, if the next restore would drop it anyway. */
+void pw_memory_trim(pw_memory *memory);
+
 /* List the pages that may differ from the base: a superset of them. */
 bool pw_memory_scan(pw_memory *memory);
 

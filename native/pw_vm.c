@@ -535,9 +535,9 @@ static bool instantiate(pw_vm *vm, pw_engine *engine, size_t size_bytes)
     if (pw_take_error(error, "fuel"))
         return false;
     error = pw_api.wasmtime_instance_pre_instantiate(engine->ready, vm->context, &instance, &trap);
+    vm->memory = pw_memory_just_made();
     if (pw_take_error(error, "a new instance"))
         return false;
-    vm->memory = pw_memory_just_made();
     if (trap || !vm->memory) {
         pw_fail("a new instance", trap ? "it trapped" : "it made no memory");
         if (trap)
@@ -717,5 +717,6 @@ void pw_vm_run(pw_vm *vm, const pw_job *job, const pw_base *base, const char *pa
     wasmtime_error_t *error = pw_api.wasmtime_context_get_fuel(vm->context, &result->fuel_left);
     if (pw_take_error(error, "fuel"))
         result->status = PW_FAILED;
+    pw_memory_trim(vm->memory);
     vm->job = NULL;
 }

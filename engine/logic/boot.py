@@ -7,7 +7,7 @@ import struct
 from engine import limits
 from engine.logic.engine_build import Engine
 from engine.logic.image import HeapImage, HeapMeta
-from engine.logic.py_vm import COMPILE_NAME, HOST_NAME, Machine, Stopped, Threw
+from engine.logic.machine import COMPILE_NAME, HOST_NAME, Machine, Stopped, Threw
 
 SCRATCH_BYTES = 16
 CONTEXT_BYTES_SEARCHED = 4096
@@ -22,7 +22,9 @@ class BootError(Exception):
     """The prelude did not evaluate to a function; the message says why."""
 
 
-def boot(engine: Engine, prelude: str, *, filename: str = "prelude") -> HeapImage:
+def boot(
+    engine: Engine, prelude: str, *, filename: str = "prelude", fuel: int = limits.DEVELOP_FUEL_MAX
+) -> HeapImage:
     """The heap of a new world.
 
     `prelude` is one JavaScript expression whose value is a function `(host, compile) => entry`; `entry` is
@@ -32,7 +34,7 @@ def boot(engine: Engine, prelude: str, *, filename: str = "prelude") -> HeapImag
     """
     machine = Machine(engine)
     try:
-        return _booted(machine, prelude, filename)
+        return _booted(machine, prelude, filename, fuel)
     except Threw as threw:
         raise BootError(f"{filename}: {threw.text.decode('utf-8', 'replace')}") from None
     except Stopped as stopped:
@@ -41,8 +43,8 @@ def boot(engine: Engine, prelude: str, *, filename: str = "prelude") -> HeapImag
         machine.close()
 
 
-def _booted(machine: Machine, prelude: str, filename: str) -> HeapImage:
-    machine.set_fuel(limits.DEVELOP_FUEL_MAX)
+def _booted(machine: Machine, prelude: str, filename: str, fuel: int) -> HeapImage:
+    machine.set_fuel(fuel)
     machine.call("_initialize")
     if machine.call("qjs_init") != 0:
         raise BootError("the engine could not make a runtime")
