@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -30,7 +31,7 @@ STEADY = (
     (r"\b[0-9a-f]{64}\b", "HASH"),
     (r"token=[\w-]+", "token=TOKEN"),
     (r"\b\d+(\.\d+)? (ms|s|KiB|MiB|GiB|bytes)\b", "AMOUNT"),
-    (r"\[\d+\] \d+", "[JOB]"),
+    (r"\b\d{4,}\b", "NUMBER"),  # sizes, which follow the engine
     (r" +", " "),  # columns are as wide as what varies in them
 )
 
@@ -70,9 +71,9 @@ def run(steps: list[Step]) -> None:
         port = str(probe.getsockname()[1])
     with tempfile.TemporaryDirectory(prefix="pw-docs-") as directory:
         (Path(directory) / "worlds").symlink_to(ROOT / "worlds")
-        script = "".join(
-            f"{step.command.replace(PORT, port)}\nprintf '\\n{MARK}%s\\n' $?\n" for step in steps
-        )
+        mark = f"printf '\\n{MARK}%s\\n' $?"
+        commands = [step.command.replace("pw serve", f"pw serve --port {PORT}") for step in steps]
+        script = "".join(f"{command.replace(PORT, port)}\n{mark}\n" for command in commands)
         script += "kill $(jobs -p) 2>/dev/null; wait\n"
         environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -81,21 +82,31 @@ def run(steps: list[Step]) -> None:
             "PW_SERVER": f"http://127.0.0.1:{port}",
             "LANG": "C.UTF-8",
         }
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=directory,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=SECONDS_MAX,
-        )
-        outputs = done.stdout.replace(port, PORT).replace(directory, "~").split(f"\n{MARK}")
-    assert len(outputs) == len(steps) + 1, f"the shell ended early:\n{done.stdout}"
+        printed = _printed_by(script, directory, environment)
+        outputs = printed.replace(port, PORT).replace(directory, "~").split(f"\n{MARK}")
+    assert len(outputs) == len(steps) + 1, f"the shell ended early:\n{printed}"
     for step, output, following in zip(steps, outputs, outputs[1:], strict=False):
         body = output if step is steps[0] else output.split("\n", 1)[1]
         step.actual = body.rstrip("\n").splitlines() if body.strip() else []
         step.status = int(following.split("\n", 1)[0])
+
+
+def _printed_by(script: str, directory: str, environment: dict[str, str]) -> str:
+    """What a shell prints, both streams; it and all it started are ended if it takes too long."""
+    shell = subprocess.Popen(
+        ["bash", "-c", script],
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        return shell.communicate(timeout=SECONDS_MAX)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(shell.pid, signal.SIGKILL)
+        raise AssertionError(f"the shell took too long; it had printed:\n{shell.communicate()[0]}") from None
 
 
 def steady(lines: list[str]) -> list[str]:
