@@ -109,40 +109,38 @@ def _cut_of(media: Media, entropy: SimEntropy) -> tuple[int, int]:
 def _namings_kept(
     media: Media, kind: CrashKind, cut: tuple[int, int], entropy: SimEntropy
 ) -> list[PendingNaming]:
+    """The operations on names that took place, in order; none on a file of which an earlier one is lost."""
     if kind in ("lost", "data_only"):
         return []
     if kind in ("kept", "names_only"):
         return media.namings_limbo + media.namings
-    limbo = [pending for pending in media.namings_limbo if entropy.chance(1, 2)]
+    kept = {pending.op for pending in media.namings_limbo if entropy.chance(1, 2)}  # membership only
     if kind == "torn":
-        return limbo + [pending for pending in media.namings if pending.op <= cut[0]]
-    if entropy.chance(1, 2):
-        return limbo + _first_few_by_directory(media.namings, entropy)
-    return limbo + _any_set(media.namings, entropy)
+        kept.update(pending.op for pending in media.namings if pending.op <= cut[0])
+    elif entropy.chance(1, 2):
+        kept.update(_first_few_by_directory(media.namings, entropy))
+    else:
+        kept.update(pending.op for pending in media.namings if entropy.chance(1, 2))
+    lost: set[int] = set()  # nodes; membership only
+    possible: list[PendingNaming] = []
+    for pending in media.namings_limbo + media.namings:
+        if pending.op in kept and pending.naming.node not in lost:
+            possible.append(pending)
+        else:
+            lost.add(pending.naming.node)
+    return possible
 
 
-def _first_few_by_directory(namings: list[PendingNaming], entropy: SimEntropy) -> list[PendingNaming]:
+def _first_few_by_directory(namings: list[PendingNaming], entropy: SimEntropy) -> list[int]:
     """Some operations from the start of each directory; one of two directories needs both to agree."""
     closed: set[int] = set()  # directories whose later operations are lost; membership only
-    kept: list[PendingNaming] = []
+    kept: list[int] = []
     for pending in namings:
         touched = [entry.directory for entry in pending.naming.entries]
         if any(number in closed for number in touched) or entropy.chance(1, 4):
             closed.update(touched)
         else:
-            kept.append(pending)
-    return kept
-
-
-def _any_set(namings: list[PendingNaming], entropy: SimEntropy) -> list[PendingNaming]:
-    """Any operations, but none on a file whose earlier operation is lost: a file has one name at a time."""
-    lost: set[int] = set()  # nodes; membership only
-    kept: list[PendingNaming] = []
-    for pending in namings:
-        if pending.naming.node in lost or entropy.chance(1, 2):
-            lost.add(pending.naming.node)
-        else:
-            kept.append(pending)
+            kept.append(pending.op)
     return kept
 
 
