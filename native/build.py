@@ -16,7 +16,7 @@ import cffi
 HERE = Path(__file__).parent
 OUT = HERE.parent / "build" / "native"
 MODULE = "pw_native"
-SOURCES = ("pw_memory.c", "pw_vm.c")
+SOURCES = ("pw_engine.c", "pw_guest.c", "pw_imports.c", "pw_memory.c", "pw_vm.c", "pw_wasmtime.c")
 FLAGS = ["-O2", "-std=gnu11", "-fPIC", "-fvisibility=hidden"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 HOST_CALLBACK = """
