@@ -94,9 +94,15 @@ def progress(what: str) -> Iterator[None]:
 
 def complain(pw: Pw, error: Exception) -> bool:
     """Print an error that the world made; False for one of ours, which deserves its traceback."""
-    from engine.serve.client import ClientError, ServerError
+    from engine.serve.client import ClientError, ServerError, Unauthorized
 
     if isinstance(error, ServerError) and pw.show_raw():
+        return True
+    if isinstance(error, Unauthorized) and error.status == 401:
+        warn(
+            f"pw: {error.error}",
+            f"set PW_TOKEN, or name the served directory with --home: {pw.home} was looked in",
+        )
         return True
     if isinstance(error, ClientError):
         warn(f"pw: {error.error}", error.hint)

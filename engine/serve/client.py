@@ -347,27 +347,29 @@ def _parsed(response: httpx.Response) -> Any:
 
 
 def _built(value: Any, shape: Any) -> Any:
+    """`value` as `shape`, with Raw members as JSON text again: msgspec's own parser refuses lone surrogates."""
     try:
-        return msgspec.convert(_with_raws(value, shape), shape)
+        return _built_as(value, shape)
     except (msgspec.ValidationError, TypeError, AttributeError) as error:
         raise NotAServer(f"the server answered in another shape than this pw knows: {error}") from None
 
 
-def _with_raws(value: Any, shape: Any) -> Any:
-    """`value` with JSON text again where `shape` says Raw; msgspec's own parser refuses lone surrogates."""
-    if shape is msgspec.Raw:
-        return msgspec.Raw(canonical_json(value))
+def _built_as(value: Any, shape: Any) -> Any:
     inner = get_args(shape)
+    if shape is msgspec.Raw or (msgspec.Raw in inner and value is not None):
+        return msgspec.Raw(canonical_json(value))
     if get_origin(shape) is list:
-        return [_with_raws(member, inner[0]) for member in value]
+        return [_built_as(member, inner[0]) for member in value]
     if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
-        shapes = _shapes_of(shape)
-        return {name: _with_raws(member, shapes.get(name)) for name, member in value.items()}
-    if msgspec.Raw in inner and value is not None:
-        return _with_raws(value, msgspec.Raw)
-    return value
+        members = {
+            name: _built_as(value[encoded], of_type)
+            for name, encoded, of_type in _fields_of(shape)
+            if encoded in value
+        }
+        return shape(**members)
+    return msgspec.convert(value, shape)
 
 
 @cache
-def _shapes_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+def _fields_of(struct: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
+    return [(field.name, field.encode_name, field.type) for field in msgspec.structs.fields(struct)]

@@ -25,6 +25,7 @@ from engine.serve.tokens import open_guard
 DRAIN_SECONDS_MAX = limits.DRAIN_FLICKS_MAX / limits.FLICKS_PER_SECOND
 # After draining only answers are on their way; a client that keeps its connection open is not waited for.
 CLOSE_SECONDS_MAX = 3
+AGAIN_SECONDS = 1.0
 
 
 class CannotListen(Exception):
@@ -143,15 +144,21 @@ class _Server(uvicorn.Server):
 
 
 def _stop_on_signals(loop: asyncio.AbstractEventLoop, logger: Any) -> asyncio.Future[None]:
-    """Resolved by the first SIGTERM or SIGINT; a second one ends the process at once."""
+    """Resolved by the first SIGTERM or SIGINT; another one a second later or more ends the process at once.
+
+    Until then it is the same wish twice: a terminal, make and timeout all signal the whole group and the process.
+    """
     stop = loop.create_future()
+    told_s = 0.0
 
     def signalled() -> None:
+        nonlocal told_s
         if not stop.done():
+            told_s = loop.time()
             stop.set_result(None)
-            return
-        logger.warning("told twice to stop: stopping at once")
-        os._exit(1)
+        elif loop.time() - told_s > AGAIN_SECONDS:
+            logger.warning("told again to stop: stopping at once")
+            os._exit(1)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signalled)
