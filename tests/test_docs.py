@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import docs_console
 import pytest
 
@@ -64,6 +65,28 @@ def test_links_lead_somewhere(page: Path):
             assert target[1:] in headings, target
         elif "://" not in target:
             assert (page.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_the_docs_exist(page: Path):
+    from engine.cli import main as pw
+
+    text = page.read_text()
+    lines = [
+        *re.findall(r"`(pw [^`\n]+)`", text),
+        *re.findall(r"^(?:\$ )?(?:\.venv/bin/)?(pw .+)$", text, re.MULTILINE),
+    ]
+    for line in lines:
+        words = line.split()[1:]
+        group: click.Command | None = pw
+        while isinstance(group, click.Group) and words and words[0] != "COMMAND" and words[0][0] != "-":
+            context = click.Context(group)
+            command = group.get_command(context, words.pop(0))
+            assert command is not None, line
+            group = command
+        options = {name for parameter in group.params for name in parameter.opts}
+        wanted = {word for word in words if re.fullmatch(r"--[a-z-]+", word)} - {"--help"}
+        assert wanted <= options, line
 
 
 def test_every_module_of_the_engine_has_its_place_in_the_architecture():
