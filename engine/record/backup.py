@@ -1,8 +1,8 @@
 """Backups: the durable records up to a head and the blobs that they need, as a directory of their own.
 
-The copy is a new log with the same records: chains and erased bodies are as they were, batches and segments are not
-(they belong to a log alone, Invariant 19). The source goes on meanwhile; only collection and erasing must wait. What
-can be derived (the projection) or belongs to a process (what is in flight) is not copied.
+The copy is a new log with the same records: chains and erased bodies are as they were, batches and segments
+are not (they belong to a log alone, Invariant 19). The source goes on meanwhile; only collection and erasing
+must wait. What can be derived (the projection) or belongs to a process (what is in flight) is not copied.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def back_up(
 ) -> BackedUp:
     """Copy all that is durable now into the empty directory `target`, and verify the copy.
 
-    `format_file` is what the source's FORMAT says. Raises BackupRefused, DiskError, and what reading the source raises: then the target has no manifest.
+    `format_file` is what the source's FORMAT says. Raises BackupRefused, DiskError, and what reading the
+    source raises: then the target has no manifest.
     """
     done = _copy(log, blobs, target, entropy, format_file, root_of)
     content = msgspec.json.format(msgspec.json.encode(done.manifest)) + b"\n"

@@ -169,8 +169,8 @@ def _verify_projection(shadow: ShadowDisk, log: Log) -> Iterator[Problem]:
     except RecordRefused as refused:
         yield Problem(f"world {refused.world}", refused.reason, _FROM_BACKUP, refused.seq)
         return
-    if there.rebuilt is not None:
-        yield Problem(PROJECTION_FILE, there.rebuilt, _NEVER_MIND)
+    damage = [there.rebuilt] if there.rebuilt is not None else there.damage()
+    yield from (Problem(PROJECTION_FILE, what, _NEVER_MIND) for what in damage)
     rebuilt = anew.dump()
     for table, rows in there.dump().items():
         if rows != rebuilt[table]:

@@ -86,11 +86,14 @@ class Projection(Queries):
         """Commit, fold the WAL into the database and sync."""
         try:
             self._commit()
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
         except _RECOVERABLE:
             self._distrust_file()
         finally:
+            vfs = self._vfs
             self._drop()
+        if vfs is not None and vfs.escaped is not None:
+            raise vfs.escaped
 
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every table's rows in the order of their keys: what Invariant 9 compares."""
@@ -100,6 +103,14 @@ class Projection(Queries):
             if name != "applied"
         }
         return tables | {"applied": [tuple(self.applied)]}
+
+    def damage(self) -> list[str]:
+        """What is wrong with any page of the database, also those that no query would meet. Reads all of it."""
+        try:
+            return [str(row[0]) for row in self._fetch("PRAGMA integrity_check") if row[0] != "ok"]
+        except _RECOVERABLE as error:
+            self._raise_escaped()
+            return [str(error)]
 
     @property
     def size_bytes(self) -> int:
@@ -127,7 +138,7 @@ class Projection(Queries):
         if not existed:
             self._create()
             return
-        self._db.execute(schema.OPEN_PRAGMAS)
+        self._fetch(schema.OPEN_PRAGMAS)
         application, version = self._pragma("application_id"), self._pragma("user_version")
         if (application, version) != (schema.APPLICATION_ID, schema.VERSION):
             raise Stale(
@@ -138,8 +149,8 @@ class Projection(Queries):
     def _create(self) -> None:
         if self._vfs is not None:
             self._db.reserve_bytes(None, TAG_BYTES)
-        self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}; {schema.OPEN_PRAGMAS}")
-        self._db.execute(schema.creation())
+        self._fetch(f"PRAGMA page_size = {PAGE_BYTES}; {schema.OPEN_PRAGMAS}")
+        self._fetch(schema.creation())
         self._db.execute("INSERT INTO applied VALUES (0, ?, 0)", (self._log.batch_hash(0) or "",))
 
     def _load_states(self) -> None:
@@ -257,7 +268,7 @@ class Projection(Queries):
         if self._vfs is not None and self._disk is not None:
             wal_bytes = self._disk.size(FILE + "-wal") if self._disk.exists(FILE + "-wal") else 0
             if wal_bytes > PROJECTION_WAL_PAGES_MAX * PAGE_BYTES:
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
                 self._raise_trouble()
 
     def _raise_trouble(self) -> None:
@@ -267,8 +278,10 @@ class Projection(Queries):
             raise apsw.IOError(str(self._vfs.trouble))
 
     def _raise_escaped(self) -> None:
-        if self._vfs is not None:
-            self._vfs.raise_escaped()
+        """What SQLite could not carry ends this object: the power is gone, or somebody stops the program."""
+        if self._vfs is not None and (error := self._vfs.escaped) is not None:
+            self._drop()
+            raise error
 
     # ---- asking
 

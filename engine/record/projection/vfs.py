@@ -57,12 +57,6 @@ class DiskVfs(apsw.VFS):
         self.escaped = self.escaped or error
         return True
 
-    def raise_escaped(self) -> None:
-        """Raise what SQLite could not carry, once."""
-        error, self.escaped = self.escaped, None
-        if error is not None:
-            raise error
-
     def refused(self, error: BaseException) -> apsw.Error:
         """SQLite's word for a failed disk operation; the operation itself is remembered."""
         if not isinstance(error, DiskError):

@@ -1,0 +1,75 @@
+"""Data digests and data blobs: the same for equal data, whatever its history."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.record import DataBlobRefused, LtHash, decode_data, encode_data
+
+KEYS = st.text(st.characters(exclude_categories=[]), max_size=6)
+ROWS = st.dictionaries(KEYS, st.binary(max_size=12), max_size=8)
+
+EMPTY_DIGEST = "be2a8de3dcf46c94ce85cdc8e07ac308f4d8a95490d956c38d780fd610db0813"
+
+
+@given(rows=ROWS, gone=ROWS, order=st.randoms(use_true_random=False))
+def test_the_digest_of_a_set_does_not_depend_on_its_history(rows, gone, order):
+    straight = LtHash(rows.items())
+    other = LtHash()
+    steps = list(rows.items())
+    order.shuffle(steps)
+    for key, value in gone.items():
+        other.add(key, value)
+    for key, value in steps:
+        other.add(key, value)
+    for key, value in gone.items():
+        other.remove(key, value)
+    assert other.digest() == straight.digest()
+
+
+@given(left=ROWS, right=ROWS)
+def test_digests_are_equal_exactly_where_data_are(left, right):
+    assert (LtHash(left.items()).digest() == LtHash(right.items()).digest()) == (left == right)
+
+
+def test_key_and_value_do_not_run_into_each_other():
+    assert LtHash([("ab", b"c")]).digest() != LtHash([("a", b"bc")]).digest()
+
+
+def test_a_row_that_is_there_twice_is_not_one_that_is_there_once():
+    twice = LtHash([("a", b"1"), ("a", b"1")])
+    assert twice.digest() not in (LtHash([("a", b"1")]).digest(), LtHash().digest())
+
+
+def test_digests_are_a_format():
+    assert LtHash().digest() == EMPTY_DIGEST
+    assert LtHash([("a", b"1"), ("\ud800", b"{}")]).digest() == (
+        "25b28e9e6ce2fa2febacec66df50c5a7ed6c625bfae51742af09f81c06e32025"
+    )
+
+
+@given(rows=ROWS)
+def test_any_data_comes_back_by_code_point(rows):
+    content, digest, count = encode_data(rows.items())
+    assert decode_data("b", content) == sorted(rows.items())
+    assert (digest, count) == (LtHash(rows.items()).digest(), len(rows))
+    assert encode_data(reversed(rows.items()))[0] == content
+
+
+@pytest.mark.parametrize("at", range(22))
+def test_a_changed_head_is_refused(at):
+    content = bytearray(encode_data([("a", b"1"), ("b", b"2")])[0])
+    content[at] ^= 1
+    with pytest.raises(DataBlobRefused, match="data blob NAME: "):
+        decode_data("NAME", bytes(content))
+
+
+def test_truncated_and_foreign_blobs_are_refused():
+    content = encode_data([("a", b"1"), ("b", b"2")])[0]
+    for length in range(len(content)):
+        with pytest.raises(DataBlobRefused):
+            decode_data("NAME", content[:length])
+    with pytest.raises(DataBlobRefused, match="magic missing"):
+        decode_data("NAME", b"something else entirely, long enough")
