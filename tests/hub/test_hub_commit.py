@@ -350,6 +350,28 @@ def test_two_that_lost_often_run_alone_one_after_the_other():
     assert [bench.answers[op].seq for op in (first, second)] == [4, 5]
 
 
+def test_those_that_shall_run_alone_take_turns_and_each_sees_what_the_one_before_wrote():
+    bench = Bench()
+    first, second, third = bench.call(), bench.call(), bench.call()
+    bench.admit(edit("k"))
+    bench.durable()
+    for op in (first, second, third):
+        bench.done(op, **COUNT_UP)
+    bench.admit(edit("k"))
+    bench.durable()
+    for op in (first, second, third):
+        bench.done(op, **COUNT_UP)
+    bench.done(first, **COUNT_UP)
+    bench.durable()
+    assert bench.started() == [second]
+    bench.done(second, **COUNT_UP)
+    assert bench.started() == []
+    bench.durable()
+    assert bench.started() == [third]
+    bench.done(third, **COUNT_UP)
+    assert [(draft.op, draft.reruns) for draft in bench.drafts[2:]] == [(first, 2), (second, 2), (third, 2)]
+
+
 def test_after_five_re_runs_a_call_is_a_conflict_incident_that_wrote_nothing():
     bench = Bench()
     op = bench.call()

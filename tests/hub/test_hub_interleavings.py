@@ -1,0 +1,156 @@
+"""Every order in which a small scenario can happen: two calls on one key, a develop and a rollback.
+
+Depth-first over all states with a visited set; a state that was seen, by whatever path, is not entered again.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from hub_life import Life
+
+from engine.hub.messages import Call, Develop, Event, Operation, Request, Rollback
+
+ADD = Call("add", b'["a"]')
+
+
+@dataclass
+class Scenario(Life):
+    """A life whose arrivals and failures are numbered, so that equal states are equal bytes."""
+
+    to_come: list[tuple[int, Operation, Request | None]] = field(default_factory=list)
+    failures_left: int = 0
+    crashes_left: int = 0
+
+    def feed(self, event: Event) -> None:
+        super().feed(event)
+        self.trace.clear()
+
+    def choices(self) -> Iterator[tuple[str, int]]:
+        asked = [entry[1:] for entry in self.to_come]
+        yield from (("arrive", n) for n in range(len(asked)) if asked[n] not in asked[:n])
+        yield from (("finish", op) for op in self.jobs)
+        if self.appended:
+            yield "durable", 1
+            if self.failures_left:
+                yield "fail", 0
+        if self.crashes_left and self.started:
+            yield from (("crash", kept) for kept in range(len(self.appended) + 1))
+
+    def happen(self, choice: tuple[str, int]) -> None:
+        match choice:
+            case "arrive", n:
+                op, operation, request = self.to_come.pop(n)
+                self.next_op, after = op, self.next_op
+                self.admit(operation, request)
+                self.next_op = after
+            case "finish", op:
+                self.finish(op)
+            case "durable", count:
+                self.make_durable(count)
+            case "fail", kept:
+                self.failures_left -= 1
+                self.fail_append(kept)
+            case "crash", kept:
+                self.crashes_left -= 1
+                self.crash(kept)
+        self.monotonic_flicks = 0
+
+
+def fingerprint(life: Scenario) -> bytes:
+    """Equal for equal states, whichever of their parts happen to be one object."""
+    content = io.BytesIO()
+    pickler = pickle.Pickler(content)
+    pickler.fast = True
+    pickler.dump(life)
+    return content.getvalue()
+
+
+def explore(start: Scenario) -> tuple[int, list[Scenario]]:
+    """How many states there are, and those in which nothing can happen any more."""
+    stack = [pickle.dumps(start)]
+    seen = {fingerprint(start)}
+    ends = []
+    while stack:
+        state = stack.pop()
+        choices = list(pickle.loads(state).choices())
+        if not choices:
+            ends.append(pickle.loads(state))
+        for choice in choices:
+            life = pickle.loads(state)
+            life.happen(choice)
+            after = fingerprint(life)
+            if after not in seen:
+                seen.add(after)
+                stack.append(pickle.dumps(life))
+    return len(seen), ends
+
+
+def scenario(
+    *operations: Operation | tuple[Operation, Request], failures: int = 0, crashes: int = 0
+) -> Scenario:
+    to_come = []
+    for op, entry in enumerate(operations, start=1):
+        operation, request = entry if isinstance(entry, tuple) else (entry, None)
+        to_come.append((op, operation, request))
+    return Scenario(next_op=100, to_come=to_come, failures_left=failures, crashes_left=crashes)
+
+
+def final_count(life: Life) -> int:
+    return int(life.states[max(life.log, default=1)].get("a", b"0"))
+
+
+def calls_that_count(life: Life) -> int:
+    return sum(draft.kind == "call" and draft.failure is None for draft in life.log.values())
+
+
+def test_in_every_order_both_calls_count_and_the_changes_follow_one_another():
+    states, ends = explore(scenario(ADD, ADD, Develop("x", "s"), Rollback(0, "why")))
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        assert final_count(life) == 2
+        causes = [type(draft.operation) for draft in life.log.values() if draft.kind == "revision"]
+        refused = [answer.refusal.code for answer in life.answered.values() if answer.refusal]
+        assert (causes, refused) in (
+            ([Develop, Rollback], []),
+            ([Develop], ["already-head"]),
+        )
+    assert states > 2_000
+    assert len(ends) > 200
+
+
+@pytest.mark.parametrize("trouble", ["failures", "crashes"])
+def test_in_every_order_with_trouble_at_any_moment_the_state_is_what_was_recorded(trouble: str):
+    states, ends = explore(scenario(ADD, ADD, Develop("x", "s"), **{trouble: 1}))
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        assert final_count(life) == calls_that_count(life)
+        acknowledged = [
+            op for op, answer in life.answered.items() if answer.seq and life.log[answer.seq].kind == "call"
+        ]
+        if trouble == "failures":
+            assert len(acknowledged) == calls_that_count(life)
+        else:
+            assert len(acknowledged) <= calls_that_count(life)
+    assert states > 500
+
+
+def test_in_every_order_a_doubled_request_counts_at_most_once():
+    asked = Request("r", "h")
+    states, ends = explore(scenario((ADD, asked), (ADD, asked), ADD, failures=1))
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        recorded = [draft for draft in life.log.values() if draft.request == asked]
+        assert len(recorded) <= 1
+        assert final_count(life) == calls_that_count(life)
+        first, second = life.answered[1], life.answered[2]
+        if first.seq is not None and second.seq is not None:
+            assert first.seq == second.seq
+    assert states > 200
