@@ -213,7 +213,7 @@ class _Attempt:
         )
 
     def _changes(self, touched: dict[str, Definition | None], left: tuple[str, ...]) -> tuple[Changes, bool]:
-        """The changes, and whether anything differs: also a definition of the same text over other locals."""
+        """The changes, and whether anything differs: a name that came and went has its stub for ever."""
         old = {definition.name: definition for definition in self._before.definitions}
         new = {name: definition for name, definition in touched.items() if definition is not None}
         changed = [n for n in new if n in old and self._differs(old[n], new[n])]
@@ -223,7 +223,7 @@ class _Attempt:
             removed=tuple(sorted(name for name, now in touched.items() if now is None and name in old)),
             globals=tuple(sorted(left)),
         )
-        return changes, changes != Changes()
+        return changes, changes != Changes() or None in touched.values()
 
     def _differs(self, old: Definition, new: Definition) -> bool:
         if _identity(old) != _identity(new):

@@ -179,3 +179,9 @@ class World:
         outcome = self.execute(expression)
         assert outcome.failure is not None, outcome.value
         return outcome.failure.kind, outcome.failure.headline
+
+
+@cache
+def empty_world() -> World:
+    """A world without definitions, to evaluate expressions in: nothing changes it."""
+    return World()

@@ -178,7 +178,7 @@ LIBRARIES = (
             "Papa.parse('a,b\\n1,2\\n3,4', { header: true }).data",
             "Papa.parse('x;y\\n1;2').meta.delimiter",
             "Papa.parse('a\\tb\\nc\\td').data",
-            "Papa.parse('\"q,1\",\"he said \"\"x\"\"\"').data",
+            'Papa.parse(\'"q,1","he said ""x"""\').data',
             "Papa.parse('a,b\\n1,true', { header: true, dynamicTyping: true }).data",
             "Papa.parse('# c\\na,b', { comments: '#' }).data",
             "Papa.parse('a,b\\r\\nc,d\\r\\n', { skipEmptyLines: true }).data",

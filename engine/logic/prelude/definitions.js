@@ -144,6 +144,7 @@ const put = (name, impl, options, commonjs) => {
   }
   cell.impl = impl;
   if (kind !== "library") {
+    if (impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // stacks are read by people
     if (isPlain(text)) delete cell.apply;
     else cell.apply = applyAsCalled;
     const { prototype } = impl;
@@ -168,7 +169,7 @@ table.define = (name, impl, options) => put(name, impl, options, false);
 table.undefine = (name) => {
   const cell = world.cells.get(name);
   if (cell === undefined || !cell.live) throw new ReferenceError(`undefine: ${String(name)} is not defined`);
-  const fail = () => {
+  const fail = function () {
     throw new ReferenceError(`${name} was removed by undefine`);
   };
   cell.impl = cell.kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;

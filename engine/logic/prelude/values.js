@@ -51,6 +51,7 @@ const crossing = () => {
         if (value instanceof Map) return once(value, mapToObject);
         if (value instanceof Set) return once(value, (set) => [...set]);
         if (value instanceof Error) return once(value, errorToObject);
+        if (value instanceof BigInt) return String(value);
     }
     return value;
   };
