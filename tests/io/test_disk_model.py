@@ -5,9 +5,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from engine.io.crash_images import CRASH_KINDS
 from engine.io.disk import DiskError, SyncFailed, read_file
@@ -263,3 +270,10 @@ TestSimIsReal = SimIsReal.TestCase
 TestSimIsReal.settings = settings(max_examples=60, stateful_step_count=30)
 TestCrashesKeepTheRules = CrashesKeepTheRules.TestCase
 TestCrashesKeepTheRules.settings = settings(max_examples=80, stateful_step_count=30)
+
+
+@pytest.mark.soak
+def test_many_more_lives_keep_the_rules():
+    run_state_machine_as_test(
+        CrashesKeepTheRules, settings=settings(max_examples=2000, stateful_step_count=50)
+    )
