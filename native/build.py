@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import platform
 import shlex
@@ -78,7 +80,8 @@ def write_wrapper() -> Path:
     ffi.cdef(public + HOST_CALLBACK)
     ffi.set_source(MODULE, '#include "pw_vm.h"')
     wrapper = OUT / f"{MODULE}.c"
-    ffi.emit_c_code(str(wrapper))
+    with contextlib.redirect_stdout(io.StringIO()):  # it talks
+        ffi.emit_c_code(str(wrapper))
     return wrapper
 
 

@@ -154,8 +154,12 @@ static int steps(pw_vm *vm, const pw_base *base, const char *request, const char
             take_exception(vm, result);
             return PW_THREW;
         }
-    if (job->collect_garbage)
+    if (job->collect_garbage) {
         CALL0(vm, qjs_run_gc);
+        uint32_t slack = CALL(vm, wasm_malloc, job->slack_bytes);
+        if (slack)
+            CALL(vm, wasm_free, slack);
+    }
     if (job->keep_heap && vm->stopped == PW_OK)
         keep_heap(vm, base, result);
     if (job->has_collect_request)

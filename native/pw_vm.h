@@ -45,6 +45,7 @@ typedef struct {
     uint32_t stack_ptr, entry_ptr, raise_ptr, undefined_ptr, scratch_ptr, random_ptr;
     int has_collect_request;
     int collect_garbage;
+    uint32_t slack_bytes; /* kept free after a collection */
     int keep_heap;
     size_t stack_bytes_min; /* that the calling thread must have left */
     size_t delta_pages_max; /* a heap with more pages of its own becomes a base */

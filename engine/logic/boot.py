@@ -63,7 +63,7 @@ def _booted(machine: Machine, prelude: str, filename: str, fuel: int) -> HeapIma
         machine.call("qjs_free_value", value)
     while machine.call("qjs_is_job_pending"):
         machine.call("qjs_execute_pending_job")
-    machine.call("qjs_run_gc")
+    machine.collect()
     meta = HeapMeta(machine.stack_ptr, entry_ptr, raise_ptr, undefined_ptr, scratch_ptr, random_ptr)
     return HeapImage.from_bytes(machine.read(0, machine.size_bytes), meta)
 

@@ -59,6 +59,7 @@ class CVm:
         self._handle = self._ffi.new_handle(self)
         self._job.host = self._handle
         self._job.delta_pages_max = limits.HEAP_DELTA_PAGES_MAX
+        self._job.slack_bytes = limits.HEAP_SLACK_BYTES
         self._job.stack_bytes_min = STACK_BYTES_LEFT_MIN
         self._warm_serial = 0
         self._host: HostCalls | None = None

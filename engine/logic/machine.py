@@ -181,6 +181,13 @@ class Machine:
                 self._stopped = Stopped("trap", trap_name(code.value if code is not None else None))
         return self._stopped
 
+    def collect(self) -> None:
+        """Collect garbage and leave HEAP_SLACK_BYTES free, so that few jobs on this heap outgrow their VM."""
+        self.call("qjs_run_gc")
+        slack = self.call("wasm_malloc", limits.HEAP_SLACK_BYTES)
+        if slack:
+            self.call("wasm_free", slack)
+
     def new_text(self, text: bytes) -> int:
         """A handle of a new string."""
         ptr = self.call("wasm_malloc", len(text) + 1)

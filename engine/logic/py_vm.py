@@ -79,7 +79,7 @@ class PyVm:
             if machine.call("qjs_execute_pending_job") & 0x80000000:
                 raise Threw(machine.take_exception())
         if job.collect:
-            machine.call("qjs_run_gc")
+            machine.collect()
         image = self._snapshot(job.image) if job.keep_heap else None
         if job.collect_request is not None:
             text = self._enter(job.collect_request, True)
