@@ -15,10 +15,18 @@ from collections.abc import Callable
 from typing import Any
 
 from engine import limits
-from engine.logic import HeapImage, Job, VmPool, boot, load_engine, vm_thread_stack_bytes
-from engine.logic.attempt import catalogue_of, develop
-from engine.logic.call import call
-from engine.logic.prelude import prelude_source
+from engine.logic import (
+    HeapImage,
+    Job,
+    VmPool,
+    boot,
+    call,
+    catalogue_of,
+    develop,
+    load_engine,
+    prelude_source,
+    vm_thread_stack_bytes,
+)
 from tests.bench.table import ROOT, Row, median_ms, percentile, sample_ms
 
 PACKAGE = ROOT / "web" / "node_modules" / "quickjs-wasi"
