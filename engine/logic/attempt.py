@@ -230,7 +230,7 @@ class _Attempt:
             return True
         if old.origin == new.origin or new.kind == "library":
             return False
-        return not self._locals().isdisjoint(new.refers)
+        return not self._locals().isdisjoint(free_names(new.source))
 
     def _locals(self) -> frozenset[str]:
         """Names that the source binds: what a definition takes from them is not in its text."""
@@ -304,7 +304,6 @@ def _definition(entry: dict[str, Any]) -> Definition:
         doc=entry["doc"],
         source=text,
         origin=entry["origin"],
-        refers=tuple(sorted(free_names(text))) if entry["kind"] != "library" else (),
         is_library_file=entry["commonjs"],
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from engine.logic.image import HeapImage
+from engine.logic.syntax import free_names
 from engine.logic.vm import Job, JobResult
 
 FailureKind = Literal[
@@ -105,7 +106,7 @@ class Definition:
     """One entry of a catalogue.
 
     `source` is the definition's own text as written ("" for a library file), `origin` the file name of the source
-    that made it ("pw:" and 8 hex digits), `refers` the names that its text takes from around it, sorted.
+    that made it ("pw:" and 8 hex digits).
     """
 
     name: str
@@ -115,7 +116,6 @@ class Definition:
     doc: str
     source: str
     origin: str
-    refers: tuple[str, ...] = ()
     is_library_file: bool = False
 
 
@@ -141,14 +141,15 @@ class Catalogue:
     def find(self, name: str) -> Definition | None:
         return next((definition for definition in self.definitions if definition.name == name), None)
 
-    def calls(self, definition: Definition) -> tuple[str, ...]:
-        """The definitions that a definition's text refers to, itself included, sorted."""
-        names = {other.name for other in self.definitions}
-        return tuple(name for name in definition.refers if name in names)
+    def calls(self, name: str) -> tuple[str, ...]:
+        """The definitions that the text of `name` refers to, sorted."""
+        definition = self.find(name)
+        taken = free_names(definition.source) if definition is not None else frozenset()
+        return tuple(other.name for other in self.definitions if other.name in taken)
 
     def called_by(self, name: str) -> tuple[str, ...]:
         """The definitions whose text refers to `name`, sorted."""
-        return tuple(definition.name for definition in self.definitions if name in definition.refers)
+        return tuple(other.name for other in self.definitions if name in free_names(other.source))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -34,7 +34,7 @@ const CONSOLE_LINES_MAX = %d;
 const world = carried ?? {
   version: 0, table: { __proto__: null }, builtins: new Set(), foreign: [],
   cells: new Map(), stubs: new WeakMap(), states: new Map(),
-  touched: [], origin: "", called: false, lines: 0,
+  touched: new Set(), origin: "", lines: 0,
 };
 const { table } = world;
 """

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from blake3 import blake3
 
-from engine.logic.syntax import FUNCTION_DECLARATIONS, LINE_END, Node, Syntax
+from engine.logic.syntax import FUNCTION_DECLARATIONS, LINE_END, Node, Syntax, line_starts
 from engine.logic.vm import wtf8
 
 FILE_PREFIX = "pw:"
@@ -138,7 +139,7 @@ def library_program(source: str) -> Program:
 
 def restored_text(name: str, text: str) -> str:
     """The text of a definition with the name it was written with: undoes the renaming of its declaration."""
-    mangled = re.compile(rf"^((?:async\s+)?function\s*\*?\s*|class\s+){re.escape(name + MANGLED)}\d*\b")
+    mangled = re.compile(rf"^((?:async\s+)?function\s*\*?\s*|class\s+){re.escape(name + MANGLED)}[\d_]*\b")
     return mangled.sub(lambda match: match[1] + name, text, count=1)
 
 
@@ -151,9 +152,9 @@ class _Renaming:
     """The top-level declarations of a source, renamed: functions are defined first, classes at their place."""
 
     def __init__(self, source: str, parsed: Syntax) -> None:
-        self._source = source
         self._parsed = parsed
-        self._taken: list[str] = []
+        self._suffix = _unused_name(MANGLED, source)
+        self._declared: dict[str, int] = {}
         self.definer = _unused_name("$define", source)
         self.edits: list[Edit] = []
         self._functions: dict[str, str] = {}
@@ -169,8 +170,7 @@ class _Renaming:
         if name_node is None or node.type not in FUNCTION_DECLARATIONS | {"class_declaration"}:
             return []
         name, doc = self._parsed.text(name_node), json.dumps(self._parsed.jsdoc_above(node))
-        mangled = _unused_name(name + MANGLED, self._source, self._taken)
-        self._taken.append(mangled)
+        mangled = self._mangled(name)
         rename = (name_node.start_byte, name_node.end_byte, mangled)
         if node.type in FUNCTION_DECLARATIONS:
             self._functions[name] = f"{name}={self.definer}({json.dumps(name)},{mangled},{doc})"
@@ -182,12 +182,18 @@ class _Renaming:
             (node.end_byte, node.end_byte, f",{doc});"),
         ]
 
+    def _mangled(self, name: str) -> str:
+        """A name of its own for each declaration: of two functions of one name the last counts, as in JavaScript."""
+        count = self._declared[name] = self._declared.get(name, 0) + 1
+        return name + self._suffix + (f"_{count}" if count > 1 else "")
+
     def _apply(self, changes: list[tuple[int, int, str]]) -> str:
         content, parts, at = self._parsed.content, [], 0
+        starts = line_starts(content)
         for start, end, replacement in changes:
             parts += [content[at:start], wtf8(replacement)]
-            before = LINE_END.split(content[:start])
-            self.edits.append(Edit(len(before), len(before[-1]), end - start, len(wtf8(replacement))))
+            line = bisect_right(starts, start)
+            self.edits.append(Edit(line, start - starts[line - 1], end - start, len(wtf8(replacement))))
             at = end
         return b"".join([*parts, content[at:]]).decode("utf-8", "surrogatepass")
 
@@ -244,10 +250,10 @@ def _error(message: str, file: str, parsed: Syntax, node: Node) -> SourceError:
     return SourceError(message, file, *parsed.position(node))
 
 
-def _unused_name(base: str, source: str, taken: list[str] | None = None) -> str:
-    """`base`, or `base` and a number, such that neither the source nor `taken` has it."""
+def _unused_name(base: str, source: str) -> str:
+    """`base`, or `base` and a number, such that the source does not have it."""
     name, number = base, 0
-    while name in source or name in (taken or ()):
+    while name in source:
         number += 1
         name = f"{base}{number}"
     return name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import tree_sitter
 import tree_sitter_javascript
@@ -125,9 +126,15 @@ def params_of(text: str) -> list[str]:
     )
 
 
+@lru_cache(maxsize=4096)
 def free_names(text: str) -> frozenset[str]:
     """The names that the text of a function or class takes from around it."""
     return expression_syntax(text).free_names()
+
+
+def line_starts(content: bytes) -> list[int]:
+    """The bytes at which the lines begin, as the engine counts lines."""
+    return [0, *(match.end() for match in LINE_END.finditer(content))]
 
 
 def walk(node: Node) -> Iterator[Node]:

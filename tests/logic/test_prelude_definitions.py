@@ -396,7 +396,7 @@ def test_the_catalogue_knows_who_calls_whom() -> None:
         define("shadow", (b) => b)
         """
     )
-    assert {d.name: world.catalogue.calls(d) for d in world.catalogue.definitions} == {
+    assert {d.name: world.catalogue.calls(d.name) for d in world.catalogue.definitions} == {
         "a": ("b", "c"),
         "b": ("b",),
         "c": (),

@@ -18,6 +18,14 @@ const RESERVED_NAMES = new Set(
     "module exports require").split(" "),
 );
 
+// Whether any definition was called: a variable, because stubs set it. Stubs outlive upgrades, and so does this one.
+let called = false;
+world.takeCalled ??= () => {
+  const was = called;
+  called = false;
+  return was;
+};
+
 const stubTraps = {
   __proto__: null,
   get(target, key) {
@@ -55,14 +63,14 @@ const stubTraps = {
   setPrototypeOf: () => false,
   preventExtensions: () => false,
   construct(_target, args, newTarget) {
-    world.called = true;
+    called = true;
     return construct(this.impl, args, newTarget);
   },
 };
 
 // Installed on a cell as its `apply` trap when the implementation can tell how it was called.
 function applyAsCalled(_target, receiver, args) {
-  world.called = true;
+  called = true;
   return apply(this.impl, receiver, args);
 }
 
@@ -81,9 +89,8 @@ const isPlain = (text) => {
 const makeStub = (cell) => {
   if (cell.kind === "library") return new Proxy({}, cell);
   const target = function (a, b, c, d) {
-    const { impl } = cell;
-    world.called = true;
-    return impl(a, b, c, d);
+    called = true;
+    return (0, cell.impl)(a, b, c, d);
   };
   defineProperty(target, "name", { value: cell.name });
   defineProperty(target, "length", { value: 0 });
@@ -156,12 +163,8 @@ const put = (name, impl, options, commonjs) => {
   cell.doc = typeof doc === "string" ? doc : "";
   cell.origin = world.origin;
   cell.commonjs = commonjs;
-  touch(name);
+  world.touched.add(name);
   return cell.stub;
-};
-
-const touch = (name) => {
-  if (!world.touched.includes(name)) world.touched.push(name);
 };
 
 table.define = (name, impl, options) => put(name, impl, options, false);
@@ -177,7 +180,7 @@ table.undefine = (name) => {
   cell.live = false;
   cell.version = 1;
   cell.doc = "";
-  touch(name);
+  world.touched.add(name);
 };
 
 // A top-level declaration `function f`, which the host renamed: give it back its name and define it.

@@ -97,8 +97,8 @@ const answerExpression = (text) => {
 
 const beginAttempt = (file) => {
   begin();
-  world.called = false;
-  world.touched = [];
+  world.takeCalled();
+  world.touched.clear();
   world.origin = file;
   world.foreign = foreignGlobals();
 };
@@ -138,8 +138,8 @@ const answerCheck = (text) => {
 const answerAttempt = () =>
   stringify({
     outcome,
-    called: world.called,
-    definitions: world.touched.map(definitionEntry),
+    called: world.takeCalled(),
+    definitions: [...world.touched].map(definitionEntry),
     globals: leakedGlobals(),
     states: stateEntries(),
   });

@@ -15,9 +15,13 @@ const definitionEntry = (name) => {
 
 const stateEntries = () => [...world.states].map(([name, { version }]) => [name, version]);
 
-// Keys of the global object that are neither built in, nor definitions, nor left by a library before.
-const foreignGlobals = () =>
-  ownKeys(globalThis).filter((key) => !world.builtins.has(key) && !world.cells.has(key));
+// Keys of the global object that are neither built in nor definitions. Those can never go, so their number tells
+// whether it is worth looking.
+const foreignGlobals = () => {
+  const keys = ownKeys(globalThis);
+  if (keys.length === world.builtins.size + world.cells.size) return [];
+  return keys.filter((key) => !world.builtins.has(key) && !world.cells.has(key));
+};
 
 const leakedGlobals = () => {
   const leaked = foreignGlobals().filter((key) => !world.foreign.includes(key)).map(String);
