@@ -23,13 +23,67 @@ class Develop:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """`path`: the worlds that it has passed through, the first one first, without this one.
+
+    `retries` is the incident that it tries again. `asynchronous`: its client wants to hear that it is admitted,
+    durably, and asks for the outcome later. `admitted` is the record of that, where recovery runs it again.
+    """
+
     function: str
     args: bytes  # a JSON array
+    path: tuple[str, ...] = ()
+    retries: int | None = None
+    asynchronous: bool = False
+    admitted: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Execute:
     expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class TryCall:
+    """A call by another world's preview: a preview too. `session` is the host's, and holds its overlay."""
+
+    function: str
+    args: bytes
+    path: tuple[str, ...]
+    session: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Enrol:
+    name: str
+    expression: str
+    counterexample: str
+    generator: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveCheck:
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseIncident:
+    incident: int
+    how: str  # "answered" or "dismissed"
+    reason: str
+    value: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    worlds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPage:
+    access: str  # "private", "link" or "public"
+    functions: tuple[str, ...]
+    link_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +131,22 @@ class Interrupt:
 
 
 Operation = (
-    Develop | Call | Execute | Rollback | Upgrade | EditData | Describe | Purge | Checkpoint | Interrupt
+    Develop
+    | Call
+    | Execute
+    | TryCall
+    | Enrol
+    | RemoveCheck
+    | CloseIncident
+    | Grant
+    | SetPage
+    | Rollback
+    | Upgrade
+    | EditData
+    | Describe
+    | Purge
+    | Checkpoint
+    | Interrupt
 )
 
 
@@ -137,12 +206,46 @@ class CallDone:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptDone:
-    """A develop, rollback, upgrade or checkpoint job ran; its blobs are durable (Invariant 7)."""
+class Ask:
+    """One call of another world that an operation waits for; `ordinal` counts its calls from 0."""
+
+    ordinal: int
+    world: str
+    function: str
+    args: bytes  # a JSON array
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaiting:
+    """A call or preview cannot go on before another world answers. `asks` are new; `detail` is all it goes on with."""
 
     op: int
-    verdict: str  # "accepted", "unchanged", "rejected"
+    asks: tuple[Ask, ...]
     detail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAnswered:
+    """What came of an ask. `value` is JSON text, or the error's text; `kind` is then the kind of failure."""
+
+    op: int
+    ordinal: int
+    ok: bool
+    value: bytes
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptDone:
+    """A job under the change lock ran; its blobs are durable (Invariant 7).
+
+    `seq` is the earlier record that says the same, where the verdict is "existing".
+    """
+
+    op: int
+    verdict: str  # "accepted", "unchanged", "rejected"; of an enrolment "enrolled", "existing", "rejected"
+    detail: Any
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +282,39 @@ class Drain:
     """No new work; what runs ends."""
 
 
-Event = Admit | CallDone | AttemptDone | JobLost | Durable | AppendFailed | TimerFired | Drain
+Event = (
+    Admit
+    | CallDone
+    | CallWaiting
+    | PeerAnswered
+    | AttemptDone
+    | JobLost
+    | Durable
+    | AppendFailed
+    | TimerFired
+    | Drain
+)
 
 # ---- effects -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """How a waiting operation goes on: with the `detail` of its CallWaiting, and one answer."""
+
+    detail: Any
+    ordinal: int
+    ok: bool
+    value: bytes
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
-    """Run the operation at this revision on the data of this sequence. `rerun` counts from 0."""
+    """Run the operation at this revision on the data of this sequence. `rerun` counts from 0.
+
+    With `resume` it goes on where it waited; else it begins.
+    """
 
     op: int
     operation: Operation
@@ -195,6 +323,28 @@ class RunJob:
     flick: int
     seed: int
     rerun: int
+    resume: Resume | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskPeer:
+    """Ask another world, once for each `request_id` (Invariant 11); feed back PeerAnswered. `path` ends here."""
+
+    op: int
+    ask: Ask
+    request_id: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer as the call heard it."""
+
+    ordinal: int
+    world: str
+    function: str
+    ok: bool
+    value: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +352,7 @@ class Draft:
     """One record to append. The numbers are given here, once (Invariant 17); the host makes the body.
 
     `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
-    purge, checkpoint. `number` is the revision, rejection or incident that it makes.
+    purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set. `number` is the revision, rejection or incident that it makes.
     """
 
     seq: int
@@ -220,6 +370,7 @@ class Draft:
     writes: tuple[Write, ...]
     failure: str | None  # set by the hub alone: "conflict"
     detail: Any
+    answers: tuple[Answered, ...] = ()  # of other worlds, in the order in which the operation heard them
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +416,7 @@ class Drained:
     """A draining world has nothing running, queued or unappended."""
 
 
-Effect = RunJob | Append | Answer | SetTimer | CancelTimer | Drained
+Effect = RunJob | AskPeer | Append | Answer | SetTimer | CancelTimer | Drained
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +424,7 @@ class Loaded:
     """What the hub must know of a world when it is opened: its durable state in numbers.
 
     `requests` are those of the last 24 h: id -> (hash, seq of the outcome, flick).
-    `rows` are all rows of data, as JSON text, sorted by key.
+    `rows` are all rows of data, as JSON text, sorted by key. `closed_incidents` ascend.
     """
 
     world: str
@@ -287,3 +438,4 @@ class Loaded:
     purged: bool
     requests: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     rows: tuple[tuple[str, bytes], ...] = ()
+    closed_incidents: tuple[int, ...] = ()

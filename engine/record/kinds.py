@@ -63,6 +63,16 @@ class Write(_Part, frozen=True, array_like=True):
     value: bytes | None
 
 
+class PeerAnswer(_Part, frozen=True):
+    """What another world answered to an operation's call number `ordinal`: JSON text, or the error's text."""
+
+    ordinal: int
+    world: str
+    function: str
+    ok: bool
+    value: bytes
+
+
 class Genesis(_Part, frozen=True, tag="genesis"):
     name: str
     engine: str
@@ -120,12 +130,18 @@ class Rejection(_Part, frozen=True, tag="rejection"):
     logs: list[str]
     fuel: int
     request: Request | None = None
+    counterexample: str | None = None
+    generator: str | None = None
+    input: bytes | None = None
 
 
 class Call(_Part, frozen=True, tag="call"):
     """One call and its outcome: `value` is the JSON text as the guest made it, or None where it failed.
 
-    `snapshot` is the sequence whose data it read, `incident` its number where it failed.
+    `snapshot` is the sequence whose data it read, `incident` its number where it failed. `path` are the worlds that
+    the call had passed through, `answers` what other worlds said, in the order in which the call heard it,
+    `abandoned` the calls that it did not wait for. `retries` is the incident that it tries again, `admitted` the
+    record that it was admitted by, if it had one.
     """
 
     function: str
@@ -142,6 +158,11 @@ class Call(_Part, frozen=True, tag="call"):
     reruns: int
     incident: int | None = None
     request: Request | None = None
+    path: list[str] = []
+    answers: list[PeerAnswer] = []
+    abandoned: list[str] = []
+    retries: int | None = None
+    admitted: int | None = None
 
 
 class Preview(_Part, frozen=True, tag="preview"):
@@ -158,6 +179,11 @@ class Preview(_Part, frozen=True, tag="preview"):
     logs: list[str]
     fuel: int
     request: Request | None = None
+    function: str | None = None
+    args: bytes = b""
+    path: list[str] = []
+    answers: list[PeerAnswer] = []
+    abandoned: list[str] = []
 
 
 class Interrupted(_Part, frozen=True, tag="interrupted"):
@@ -179,6 +205,65 @@ class Interrupted(_Part, frozen=True, tag="interrupted"):
     request: Request | None = None
     snapshot: int = 0
     seed: int = 0
+
+
+class Admitted(_Part, frozen=True, tag="admitted"):
+    """A call that its client does not wait for: it will be run to an outcome, by this process or a later one."""
+
+    function: str
+    args: bytes
+    flick: int
+    seed: int
+    path: list[str]
+    request: Request | None = None
+
+
+class IncidentClosed(_Part, frozen=True, tag="incident-closed"):
+    """The operator's word on an incident: `how` is answered (by hand, with `value`) or dismissed (with a reason)."""
+
+    incident: int
+    how: str
+    reason: str
+    value: bytes | None
+    request: Request | None = None
+
+
+class CheckEnrolled(_Part, frozen=True, tag="check-enrolled"):
+    """A check that judges every change from now on; `inputs` are the JSON texts drawn for it, once, by `seed`."""
+
+    name: str
+    expression: str
+    counterexample: str
+    generator: str | None
+    inputs: list[bytes]
+    seed: int
+    revision: int
+    request: Request | None = None
+
+
+class CheckRemoved(_Part, frozen=True, tag="check-removed"):
+    name: str
+    reason: str
+    request: Request | None = None
+
+
+class Granted(_Part, frozen=True, tag="granted"):
+    """The worlds that this world may call from now on, sorted."""
+
+    worlds: list[str]
+    request: Request | None = None
+
+
+class PageSet(_Part, frozen=True, tag="page-set"):
+    """Who may open the world's page (private, link, public) and which functions it may call, sorted.
+
+    `link_hash` is the BLAKE3 of the link's key where there is one.
+    """
+
+    access: str
+    functions: list[str]
+    link_hash: str | None
+    request: Request | None = None
 
 
 class DataEdit(_Part, frozen=True, tag="data-edit"):
@@ -231,6 +316,12 @@ Body = (
     | Describe
     | Purge
     | Checkpoint
+    | Admitted
+    | IncidentClosed
+    | CheckEnrolled
+    | CheckRemoved
+    | Granted
+    | PageSet
 )
 
 
