@@ -352,7 +352,8 @@ class Draft:
     """One record to append. The numbers are given here, once (Invariant 17); the host makes the body.
 
     `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
-    purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set. `number` is the revision, rejection or incident that it makes.
+    purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set. `number` is
+    the revision, rejection or incident that it makes.
     """
 
     seq: int
