@@ -89,6 +89,17 @@ def test_tombstones_stay_while_an_older_snapshot_is_read_and_then_go():
     assert data.changed_since([Read("k")], 2) is None
 
 
+def test_a_tombstone_under_a_dropped_draft_is_not_left_behind():
+    data = VersionedData(rows("k"), 1)
+    data.apply(2, [Write("k", None)])
+    data.settle(2)
+    data.apply(3, [Write("k", b"three")])
+    data.prune(2)
+    data.drop_drafts()
+    assert data.get("k", 2) is None
+    assert data.versions_count() == 0
+
+
 @pytest.mark.parametrize(
     ("read", "conflicts"),
     [

@@ -96,6 +96,16 @@ def test_a_forgotten_id_that_is_claimed_again_outlives_its_first_claim():
     assert len(bench.world.requests) == 1
 
 
+def test_freeing_an_old_claim_leaves_the_newer_one_on_its_id():
+    day = limits.REQUEST_ID_KEPT_FLICKS
+    bench = Bench()
+    for id, flick in (("ahead", NOW_FLICKS + day), ("r-1", NOW_FLICKS), ("r-1", NOW_FLICKS + day + 10)):
+        bench.done(bench.call(request=Request(id, "hash-a"), flick=flick))
+        bench.durable()
+    bench.call(request=Request("r-3", "x"), flick=NOW_FLICKS + 2 * day)
+    assert bench.answers[bench.call(request=ASKED, flick=NOW_FLICKS + 2 * day + 9)].seq == 4
+
+
 def test_an_id_that_runs_is_not_forgotten_however_long_it_takes():
     bench = Bench()
     first = bench.call(request=ASKED)
