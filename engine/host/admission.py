@@ -32,9 +32,9 @@ class Door:
     def request(self, operation: hub.Operation, request_id: str | None) -> hub.Request | None:
         return hub.Request(request_id, content_id(_asked(operation))) if request_id is not None else None
 
-    def closed(self) -> answers.Refused | None:
-        """The refusal for anything that would be recorded, or None."""
-        if self.draining:
+    def closed(self, *, inner: bool = False) -> answers.Refused | None:
+        """The refusal for anything that would be recorded, or None. `inner`: running work of others needs it."""
+        if self.draining and not inner:
             return answers.Refused(
                 ok=False,
                 refused="draining",
@@ -53,7 +53,8 @@ class Door:
         self, runtime: Runtime, operation: hub.Operation, request: hub.Request | None
     ) -> answers.OperationAnswer | None:
         """The answer to what cannot be admitted, or None. Nothing is recorded of it."""
-        if refusal := self.closed() or _too_large(operation):
+        inner = isinstance(operation, hub.TryCall) or (isinstance(operation, hub.Call) and operation.path)
+        if refusal := self.closed(inner=bool(inner)) or _too_large(operation):
             return refusal
         match operation:
             case hub.Call(function=function) if request is None and function not in runtime.names:
@@ -61,6 +62,12 @@ class Door:
                     ok=False,
                     error=f"{function} is not defined",
                     hint="`pw show` lists what this world defines",
+                )
+            case hub.RemoveCheck(name=name) if name not in runtime.checks:
+                return answers.Missing(
+                    ok=False,
+                    error=f"there is no check {name}",
+                    hint="`pw check list` lists the world's checks",
                 )
             case hub.Call() | hub.Execute() if runtime.is_quarantined(operation):
                 return answers.Refused(
@@ -114,7 +121,7 @@ def _plain(field: object) -> object:
 
 def _too_large(operation: hub.Operation) -> answers.Refused | None:
     match operation:
-        case hub.Call(args=args):
+        case hub.Call(args=args) | hub.TryCall(args=args):
             return _over("args", len(args), limits.ARGUMENTS_BYTES_MAX)
         case hub.Execute(expression=expression):
             return _over("expression", _bytes_of(expression), limits.SOURCE_BYTES_MAX)

@@ -40,6 +40,38 @@ class Rejected(_Shape, frozen=True, tag_field="status", tag="rejected"):
     reason: str
     logs: list[str]
     check: str | None = None
+    input: msgspec.Raw | None = None
+
+
+class CheckRow(_Shape, frozen=True):
+    """An enrolled check; `inputs` counts the inputs that were drawn for it."""
+
+    name: str
+    expression: str
+    counterexample: str
+    revision: int
+    generator: str | None = None
+    inputs: int = 0
+
+
+class Enrolled(_Shape, frozen=True, tag_field="status", tag="enrolled"):
+    check: CheckRow
+
+
+class RefusedCheck(_Shape, frozen=True, tag_field="status", tag="refused"):
+    """`input` is the smallest input that the check failed for, where it was one of a generator's."""
+
+    rejection: int
+    kind: str
+    reason: str
+    input: msgspec.Raw | None = None
+
+
+class Started(_Shape, frozen=True):
+    """Durably admitted: 202. The outcome is to be asked for under this number."""
+
+    ok: bool
+    operation: int
 
 
 class CallOk(_Shape, frozen=True):
@@ -47,6 +79,7 @@ class CallOk(_Shape, frozen=True):
     value: msgspec.Raw
     revision: int
     logs: list[str]
+    abandoned: list[str] = []
 
 
 class CallFailed(_Shape, frozen=True):
@@ -112,6 +145,9 @@ OperationAnswer = (
     | Accepted
     | Unchanged
     | Rejected
+    | Enrolled
+    | RefusedCheck
+    | Started
     | CallOk
     | CallFailed
     | PreviewOk
@@ -189,6 +225,13 @@ class RejectionPage(_Shape, frozen=True, omit_defaults=False):
     more: bool
 
 
+class PeerAnswerRow(_Shape, frozen=True):
+    world: str
+    function: str
+    ok: bool
+    value: str
+
+
 class IncidentRow(_Shape, frozen=True):
     """`alike` counts the incidents of the same function and first line of error."""
 
@@ -207,6 +250,50 @@ class IncidentRow(_Shape, frozen=True):
     logs: list[str]
     alike: int
     hint: str | None = None
+    closed_reason: str | None = None
+    answer: msgspec.Raw | None = None
+    retried: int | None = None
+    answers: list[PeerAnswerRow] = []
+
+
+class RemovedCheckRow(_Shape, frozen=True):
+    name: str
+    expression: str
+    reason: str
+    actor: str
+    at: str
+
+
+class CheckList(_Shape, frozen=True, omit_defaults=False):
+    checks: list[CheckRow]
+    removed: list[RemovedCheckRow]
+
+
+class Grants(_Shape, frozen=True, omit_defaults=False):
+    worlds: list[str]
+
+
+class PageAccess(_Shape, frozen=True, omit_defaults=False):
+    """`access` is private, link or public; `functions` are what the page may call."""
+
+    access: str
+    functions: list[str]
+    link_hash: str | None
+
+
+class Graph(_Shape, frozen=True, omit_defaults=False):
+    """Who calls whom, both ways: each definition's name to the names it refers to, and that refer to it."""
+
+    calls: dict[str, list[str]]
+    called_by: dict[str, list[str]]
+
+
+class OperationState(_Shape, frozen=True):
+    """What became of an operation that was answered 202: `answer` once it ended."""
+
+    operation: int
+    state: str
+    answer: msgspec.Raw | None = None
 
 
 class IncidentPage(_Shape, frozen=True, omit_defaults=False):

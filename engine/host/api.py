@@ -12,13 +12,18 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from engine.host.answers import (
+    CheckList,
     DataPage,
     DefinitionRow,
+    Grants,
+    Graph,
     Health,
     IncidentPage,
     IncidentRow,
     LogPage,
     OperationAnswer,
+    OperationState,
+    PageAccess,
     RejectionPage,
     RejectionRow,
     RevisionPage,
@@ -81,6 +86,18 @@ class Application(Protocol):
     def data(self, world: str, *, prefix: str, after: str | None, limit: int) -> DataPage: ...
 
     def log(self, world: str, *, after: int, limit: int) -> LogPage: ...
+
+    def checks(self, world: str) -> CheckList: ...
+
+    def grants(self, world: str) -> Grants: ...
+
+    def page(self, world: str) -> PageAccess: ...
+
+    def graph(self, world: str) -> Graph: ...
+
+    def operation(self, world: str, seq: int) -> OperationState:
+        """What became of an operation that was answered Started."""
+        ...
 
     def health(self) -> Health: ...
 

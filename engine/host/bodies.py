@@ -11,7 +11,7 @@ import msgspec
 
 from engine.host import answers
 from engine.hub import messages as hub
-from engine.logic import CallOutcome, Catalogue
+from engine.logic import CallOutcome, Catalogue, Check
 from engine.record import kinds
 
 
@@ -32,6 +32,9 @@ class Attempted:
     kind: str = ""
     reason: str = ""
     check: str | None = None
+    counterexample: str | None = None
+    generator: str | None = None
+    input: bytes | None = None
 
 
 def body_of(draft: hub.Draft) -> kinds.Body:
@@ -95,6 +98,9 @@ def _rejection(draft: hub.Draft) -> kinds.Body:
         logs=attempt.logs,
         fuel=attempt.fuel,
         request=_request(draft),
+        counterexample=attempt.counterexample,
+        generator=attempt.generator,
+        input=attempt.input,
     )
 
 
@@ -118,15 +124,21 @@ def _call(draft: hub.Draft) -> kinds.Body:
         reruns=draft.reruns,
         incident=draft.number,
         request=_request(draft),
+        path=list(operation.path),
+        answers=_answers(draft),
+        abandoned=list(outcome.abandoned),
+        retries=operation.retries,
+        admitted=operation.admitted,
     )
 
 
 def _preview(draft: hub.Draft) -> kinds.Body:
     outcome: CallOutcome = draft.detail
     operation = draft.operation
-    assert isinstance(operation, hub.Execute)
+    assert isinstance(operation, hub.Execute | hub.TryCall)
+    called = operation if isinstance(operation, hub.TryCall) else None
     return kinds.Preview(
-        expression=operation.expression,
+        expression=operation.expression if isinstance(operation, hub.Execute) else "",
         revision=draft.revision,
         snapshot=draft.snapshot,
         flick=draft.flick,
@@ -137,6 +149,11 @@ def _preview(draft: hub.Draft) -> kinds.Body:
         logs=list(outcome.logs),
         fuel=outcome.fuel,
         request=_request(draft),
+        function=called.function if called else None,
+        args=called.args if called else b"",
+        path=list(called.path) if called else [],
+        answers=_answers(draft),
+        abandoned=list(outcome.abandoned),
     )
 
 
@@ -173,6 +190,68 @@ def _checkpoint(draft: hub.Draft) -> kinds.Body:
     return draft.detail
 
 
+def _admitted(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.Call)
+    return kinds.Admitted(
+        function=operation.function,
+        args=operation.args,
+        flick=draft.flick,
+        seed=draft.seed,
+        path=list(operation.path),
+        request=_request(draft),
+    )
+
+
+def _incident_closed(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.CloseIncident)
+    return kinds.IncidentClosed(
+        incident=operation.incident,
+        how=operation.how,
+        reason=operation.reason,
+        value=operation.value,
+        request=_request(draft),
+    )
+
+
+def _check_enrolled(draft: hub.Draft) -> kinds.Body:
+    check: Check = draft.detail
+    return kinds.CheckEnrolled(
+        name=check.name,
+        expression=check.expression,
+        counterexample=check.counterexample,
+        generator=check.generator,
+        inputs=list(check.inputs),
+        seed=check.seed,
+        revision=draft.revision,
+        request=_request(draft),
+    )
+
+
+def _check_removed(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.RemoveCheck)
+    return kinds.CheckRemoved(name=operation.name, reason=operation.reason, request=_request(draft))
+
+
+def _granted(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.Grant)
+    return kinds.Granted(worlds=sorted(operation.worlds), request=_request(draft))
+
+
+def _page_set(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.SetPage)
+    return kinds.PageSet(
+        access=operation.access,
+        functions=sorted(operation.functions),
+        link_hash=operation.link_hash,
+        request=_request(draft),
+    )
+
+
 _MAKERS = {
     "revision": _revision,
     "unchanged": _unchanged,
@@ -184,21 +263,34 @@ _MAKERS = {
     "describe": _describe,
     "purge": _purge,
     "checkpoint": _checkpoint,
+    "admitted": _admitted,
+    "incident-closed": _incident_closed,
+    "check-enrolled": _check_enrolled,
+    "check-removed": _check_removed,
+    "granted": _granted,
+    "page-set": _page_set,
 }
 
 
 def _cause(operation: hub.Operation) -> str:
-    return {hub.Develop: "develop", hub.Rollback: "rollback", hub.Upgrade: "upgrade"}[type(operation)]
+    causes = {hub.Develop: "develop", hub.Rollback: "rollback", hub.Upgrade: "upgrade", hub.Enrol: "check"}
+    return causes[type(operation)]
 
 
 def _summary(operation: hub.Operation) -> str:
     if isinstance(operation, hub.Rollback):
         return operation.reason
+    if isinstance(operation, hub.Enrol):
+        return f"check {operation.name}"
     return operation.summary if isinstance(operation, hub.Develop) else "prelude upgraded"
 
 
 def _request(draft: hub.Draft) -> kinds.Request | None:
     return kinds.Request(draft.request.id, draft.request.hash) if draft.request else None
+
+
+def _answers(draft: hub.Draft) -> list[kinds.PeerAnswer]:
+    return [kinds.PeerAnswer(a.ordinal, a.world, a.function, a.ok, a.value) for a in draft.answers]
 
 
 def _writes(writes: tuple[hub.Write, ...]) -> list[kinds.Write]:
@@ -233,9 +325,22 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
             return answers.Accepted(revision=body.n, changes=body.changes, logs=body.logs)
         case kinds.Unchanged():
             return answers.Unchanged(revision=body.revision)
+        case kinds.Rejection(cause="check"):
+            return answers.RefusedCheck(
+                rejection=body.n, kind=body.kind, reason=body.reason, input=_raw(body.input)
+            )
+        case kinds.CheckEnrolled():
+            return answers.Enrolled(check=check_row(body))
+        case kinds.Admitted():
+            return answers.Started(ok=True, operation=seq)
         case kinds.Rejection():
             return answers.Rejected(
-                rejection=body.n, kind=body.kind, reason=body.reason, logs=body.logs, check=body.check
+                rejection=body.n,
+                kind=body.kind,
+                reason=body.reason,
+                logs=body.logs,
+                check=body.check,
+                input=_raw(body.input),
             )
         case kinds.Interrupted():
             return answers.CallFailed(
@@ -252,10 +357,31 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
             return answers.Done(ok=True, seq=seq)
 
 
+def check_row(body: kinds.CheckEnrolled) -> answers.CheckRow:
+    return answers.CheckRow(
+        name=body.name,
+        expression=body.expression,
+        counterexample=body.counterexample,
+        generator=body.generator,
+        inputs=len(body.inputs),
+        revision=body.revision,
+    )
+
+
+def _raw(text: bytes | None) -> msgspec.Raw | None:
+    return msgspec.Raw(text) if text is not None else None
+
+
 def _answer_call(body: kinds.Call) -> answers.OperationAnswer:
     if body.failure is None:
         assert body.value is not None, "a call that did not fail has a value"
-        return answers.CallOk(ok=True, value=msgspec.Raw(body.value), revision=body.revision, logs=body.logs)
+        return answers.CallOk(
+            ok=True,
+            value=msgspec.Raw(body.value),
+            revision=body.revision,
+            logs=body.logs,
+            abandoned=body.abandoned,
+        )
     if body.failure.kind == "missing":
         return answers.Missing(ok=False, error=body.failure.error, hint=body.failure.hint)
     return answers.CallFailed(

@@ -20,6 +20,7 @@ from engine.host.bodies import answer_of, body_of
 from engine.host.creation import Creations
 from engine.host.jobs import Jobs
 from engine.host.parts import Parts
+from engine.host.peers import Session, answered
 from engine.host.reads import Reads
 from engine.host.runtime import Runtime, Runtimes
 from engine.host.shell import Failed, Shell
@@ -36,6 +37,9 @@ from engine.record import kinds
 HOST = "host"
 """The actor of what the host does of itself; nobody waits for it, so it needs no place in the in-flight file."""
 
+RECOVERY = "recovery"
+"""The actor of an operation that an earlier process admitted."""
+
 
 @dataclass(slots=True)
 class _Op:
@@ -46,6 +50,9 @@ class _Op:
     request: hub.Request | None
     done: Done
     slot: int | None = None
+    told: bool = False  # that it was admitted, where its client asked for that
+    session: Session | None = None
+    """Of a preview: what it would have written in the worlds that it reached."""
 
 
 class Host(Reads):
@@ -82,6 +89,11 @@ class Host(Reads):
         self, world: str, operation: hub.Operation, *, actor: str, request_id: str | None, done: Done
     ) -> None:
         """Hand an operation to its world's hub; `done` gets exactly one answer."""
+        self._submit(world, operation, actor=actor, request_id=request_id, done=done)
+
+    def _submit(
+        self, world: str, operation: hub.Operation, *, actor: str, request_id: str | None, done: Done
+    ) -> None:
         runtime = self._open(world)
         if runtime is None:
             done(answers.Missing(ok=False, error=f"there is no world {world}", hint="`pw worlds` lists them"))
@@ -101,17 +113,21 @@ class Host(Reads):
         actor: str,
         request: hub.Request | None,
         done: Done,
+        again: tuple[int, int] | None = None,
     ) -> None:
-        """The part of `submit` behind the door; the host's own operations enter here."""
+        """The part of `submit` behind the door; the host's own operations enter here.
+
+        `again` are the flick and the seed of an operation that an earlier process admitted.
+        """
         op = self._next_op
         self._next_op += 1
-        self._ops[op] = _Op(operation, actor, request, done)
+        session = Session() if isinstance(operation, hub.Execute) else None
+        if isinstance(operation, hub.TryCall):
+            session = operation.session
+        self._ops[op] = _Op(operation, actor, request, done, session=session)
         clock = self.shell.clock
-        seed = int.from_bytes(self.parts.entropy.draw(8), "little")
-        self._feed(
-            runtime,
-            hub.Admit(op, operation, actor, request, clock.now_flicks(), clock.monotonic_flicks(), seed),
-        )
+        flick, seed = again or (clock.now_flicks(), int.from_bytes(self.parts.entropy.draw(8), "little"))
+        self._feed(runtime, hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed))
 
     def _open(self, world: str) -> Runtime | None:
         """The world's runtime; one that was made on an older prelude is upgraded first."""
@@ -122,10 +138,15 @@ class Host(Reads):
         return runtime
 
     def recover(self) -> None:
-        """What the last process left in flight becomes `interrupted` incidents (Invariant 16)."""
+        """What the last process left in flight becomes `interrupted` incidents (Invariant 16).
+
+        What waited for other worlds, or had not begun, and was durably admitted is run again.
+        """
+        ended = []
         for left in self.parts.inflight.unsettled(self.parts.log):
             runtime = self.runtimes.get(left.work.world)
             assert runtime is not None, "an unsettled operation is of a world in the log"
+            ended.append((runtime.id, left.work.flick, left.work.seed))
             request = left.work.request
             deaths = self.parts.ledger.deaths(runtime.id, left.work.work)
             self.admit(
@@ -138,6 +159,25 @@ class Host(Reads):
                 request=None,
                 done=partial(self._recovered, left.slot),
             )
+        self._run_unsettled(ended)
+
+    def _run_unsettled(self, ended: list[tuple[str, int, int]]) -> None:
+        """Run durably admitted operations again as they were admitted; `ended` are (world, flick, seed) to leave."""
+        for world in self.parts.ledger.worlds_with_unsettled():
+            runtime = self.runtimes.get(world)
+            assert runtime is not None, "an admitted operation is of a world"
+            for seq, body in list(runtime.unsettled.items()):
+                if (world, body.flick, body.seed) in ended:
+                    continue
+                call = hub.Call(body.function, body.args, tuple(body.path), admitted=seq)
+                self.admit(
+                    runtime,
+                    call,
+                    actor=RECOVERY,
+                    request=None,
+                    done=lambda _: None,
+                    again=(body.flick, body.seed),
+                )
 
     def _recovered(self, slot: int, answer: answers.OperationAnswer) -> None:
         if not isinstance(answer, answers.Refused):
@@ -197,6 +237,8 @@ class Host(Reads):
         match effect:
             case hub.RunJob():
                 self._run(runtime, effect)
+            case hub.AskPeer():
+                self._ask_peer(runtime, effect)
             case hub.Append():
                 self._append(runtime, effect)
             case hub.Answer():
@@ -244,7 +286,38 @@ class Host(Reads):
             else:
                 self.shell.report(result.error)
             result = hub.JobLost(job.op, str(result.error))
+        op = self._ops.get(job.op)
+        if isinstance(result, hub.CallDone) and isinstance(job.operation, hub.TryCall) and result.ok:
+            job.operation.session.wrote(runtime.id, result.writes)
+        elif isinstance(result, hub.CallWaiting) and op is not None and _is_durably_admitted(job.operation):
+            self._clear_slot(op)  # it does not end with this process: the next one runs it again
         self._feed(runtime, result)
+
+    def _clear_slot(self, op: _Op) -> None:
+        if op.slot is not None:
+            with contextlib.suppress(DiskError):  # its outcome is in the log, which recovery asks first
+                self.parts.inflight.remove(op.slot)
+            op.slot = None
+
+    def _ask_peer(self, runtime: Runtime, effect: hub.AskPeer) -> None:
+        """Ask another world: a call with its own request id, or a preview where a preview asks."""
+        ask, session = effect.ask, self._ops[effect.op].session
+
+        def heard(answer: answers.OperationAnswer) -> None:
+            self._feed(runtime, answered(effect.op, ask, answer))
+
+        operation: hub.Operation
+        if session is not None:
+            operation = hub.TryCall(ask.function, ask.args, effect.path, session)
+        else:
+            operation = hub.Call(ask.function, ask.args, effect.path)
+        self._submit(
+            ask.world,
+            operation,
+            actor=f"world:{runtime.id}",
+            request_id=None if session is not None else effect.request_id,
+            done=heard,
+        )
 
     def _append(self, runtime: Runtime, effect: hub.Append) -> None:
         for draft in effect.drafts:
@@ -272,10 +345,10 @@ class Host(Reads):
             self.parts.inflight.drafted(op.slot, draft.seq)
 
     def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:
-        op = self._ops.pop(effect.op)
-        if op.slot is not None:
-            with contextlib.suppress(DiskError):  # its outcome is in the log, which recovery asks first
-                self.parts.inflight.remove(op.slot)
+        op = self._ops[effect.op]
+        if not _goes_on(op, effect):
+            del self._ops[effect.op]
+            self._clear_slot(op)
         if effect.refusal is not None:
             op.done(self.door.refused(effect.refusal))
             return
@@ -334,3 +407,16 @@ class Host(Reads):
             runtime.catalogue = None
             self._feed(runtime, hub.AppendFailed(seq, str(error)))
         self._drain_further()
+
+
+def _is_durably_admitted(operation: hub.Operation) -> bool:
+    return isinstance(operation, hub.Call) and (operation.asynchronous or operation.admitted is not None)
+
+
+def _goes_on(op: _Op, answer: hub.Answer) -> bool:
+    """Whether this answer only says that the operation was admitted: its client has gone, the work goes on."""
+    if answer.refusal is not None or not isinstance(op.operation, hub.Call) or not op.operation.asynchronous:
+        return False
+    first = not op.told
+    op.told = True
+    return first

@@ -11,6 +11,7 @@ from typing import Any
 from engine import limits, logic
 from engine.host.bodies import Attempted
 from engine.host.parts import Parts
+from engine.host.peers import PeerView
 from engine.host.runtime import Runtime
 from engine.hub import messages as hub
 from engine.logic import HeapImage, Interrupt, VmPool
@@ -41,10 +42,10 @@ class Jobs:
     def run(self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt) -> hub.Event:
         """Raises what storage raises; whatever the guest does is an outcome."""
         match job.operation:
-            case hub.Call():
-                return self._call(runtime, job, job.operation, interrupt)
-            case hub.Execute():
-                return self._execute(runtime, job, job.operation, interrupt)
+            case hub.Call() | hub.Execute() | hub.TryCall():
+                return self._operate(runtime, job, interrupt)
+            case hub.Enrol():
+                return self._enrol(runtime, job, job.operation)
             case hub.Develop():
                 return self._develop(runtime, job, job.operation, interrupt)
             case hub.Rollback():
@@ -64,36 +65,64 @@ class Jobs:
             case kinds.Checkpoint():
                 self._parts.pins.landed(body.data_blob)
 
-    def _call(self, runtime: Runtime, job: hub.RunJob, call: hub.Call, interrupt: Interrupt) -> hub.Event:
-        outcome = logic.call(
-            self._pool(runtime),
-            self._image(runtime, job.revision),
-            call.function,
-            call.args,
-            flick=job.flick,
-            seed=job.seed,
-            fuel=limits.CALL_FUEL_MAX,
-            data=Snapshot(runtime, job.snapshot),
-            source_lookup=runtime.sources,
-            interrupt=interrupt,
-        )
-        return _call_done(job, outcome)
+    def _operate(self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt) -> hub.Event:
+        """A call or a preview, from its beginning or from where it waited."""
+        operation = job.operation
+        data = self._data(runtime, job)
+        pool, image = self._pool(runtime), self._image(runtime, job.revision)
+        if job.resume is not None:
+            outcome = logic.resume(
+                pool,
+                image,
+                job.resume.detail,
+                job.resume.ordinal,
+                job.resume.ok,
+                job.resume.value,
+                kind=job.resume.kind,
+                data=data,
+                peers=self._peers(runtime, operation),
+                source_lookup=runtime.sources,
+                interrupt=interrupt,
+            )
+        elif isinstance(operation, hub.Execute):
+            outcome = logic.execute(
+                pool,
+                image,
+                operation.expression,
+                flick=job.flick,
+                seed=job.seed,
+                fuel=limits.CALL_FUEL_MAX,
+                data=data,
+                peers=self._peers(runtime, operation),
+                source_lookup=runtime.sources,
+                interrupt=interrupt,
+            )
+        else:
+            assert isinstance(operation, hub.Call | hub.TryCall)
+            outcome = logic.call(
+                pool,
+                image,
+                operation.function,
+                operation.args,
+                flick=job.flick,
+                seed=job.seed,
+                fuel=limits.CALL_FUEL_MAX,
+                data=data,
+                peers=self._peers(runtime, operation),
+                source_lookup=runtime.sources,
+                interrupt=interrupt,
+            )
+        return _operated(job, outcome)
 
-    def _execute(
-        self, runtime: Runtime, job: hub.RunJob, execute: hub.Execute, interrupt: Interrupt
-    ) -> hub.Event:
-        outcome = logic.execute(
-            self._pool(runtime),
-            self._image(runtime, job.revision),
-            execute.expression,
-            flick=job.flick,
-            seed=job.seed,
-            fuel=limits.CALL_FUEL_MAX,
-            data=Snapshot(runtime, job.snapshot),
-            source_lookup=runtime.sources,
-            interrupt=interrupt,
-        )
-        return _call_done(job, outcome)
+    def _data(self, runtime: Runtime, job: hub.RunJob) -> logic.DataView:
+        snapshot = Snapshot(runtime, job.snapshot)
+        if isinstance(job.operation, hub.TryCall):
+            return logic.Overlaid(snapshot, job.operation.session.of(runtime.id))
+        return snapshot
+
+    def _peers(self, runtime: Runtime, operation: hub.Operation) -> PeerView:
+        path = operation.path if isinstance(operation, hub.Call | hub.TryCall) else ()
+        return PeerView(self._parts.ledger, runtime.id, runtime.grants, path)
 
     def _develop(
         self, runtime: Runtime, job: hub.RunJob, develop: hub.Develop, interrupt: Interrupt
@@ -123,9 +152,14 @@ class Jobs:
         commonjs: str | None,
     ) -> hub.Event:
         heap = None
+        verdict, kind, reason, broken = outcome.verdict, outcome.kind or "", outcome.reason, None
         if outcome.verdict == "accepted":
             assert outcome.image is not None, "an accepted attempt has a heap"
-            heap = self._parts.images.put(outcome.image, parent=runtime.heaps[job.revision])
+            broken = self._judge(runtime, outcome.image, outcome.catalogue)
+            if broken is None:
+                heap = self._parts.images.put(outcome.image, parent=runtime.heaps[job.revision])
+            else:
+                verdict, kind, reason = "rejected", broken.kind, broken.reason
         attempted = _attempted(
             outcome.changes,
             outcome.catalogue,
@@ -135,16 +169,62 @@ class Jobs:
             logs=list(outcome.logs),
             fuel=outcome.fuel,
             heap=heap,
-            kind=outcome.kind or "",
-            reason=outcome.reason,
+            kind=kind,
+            reason=reason,
+            check=broken.check if broken else None,
+            input=broken.input if broken else None,
         )
-        return hub.AttemptDone(job.op, outcome.verdict, attempted)
+        return hub.AttemptDone(job.op, verdict, attempted)
+
+    def _judge(self, runtime: Runtime, image: HeapImage, catalogue: logic.Catalogue) -> logic.Broken | None:
+        """The first check that an attempted heap breaks, or that has become vacuous."""
+        return logic.judge(
+            self._pool(runtime),
+            image,
+            [enrolled.check for enrolled in runtime.checks.values()],
+            catalogue=catalogue,
+            source_lookup=runtime.sources,
+        )
+
+    def _enrol(self, runtime: Runtime, job: hub.RunJob, enrol: hub.Enrol) -> hub.Event:
+        """A check is tried on the head; the identical one again is the one that is there."""
+        proposed = logic.Check(
+            name=enrol.name,
+            expression=enrol.expression,
+            counterexample=enrol.counterexample,
+            generator=enrol.generator,
+            seed=job.seed,
+        )
+        earlier = runtime.checks.get(enrol.name)
+        if earlier is not None and earlier.check.says_the_same(proposed):
+            return hub.AttemptDone(job.op, "existing", None, earlier.seq)
+        catalogue = self._catalogue(runtime, job.revision)
+        if earlier is not None:
+            refused = logic.Broken(
+                check=enrol.name,
+                kind="check",
+                reason=f"there is a check {enrol.name} already, which says something else; remove it first",
+            )
+        else:
+            verdict = logic.enrol(
+                self._pool(runtime),
+                self._image(runtime, job.revision),
+                proposed,
+                catalogue=catalogue,
+                source_lookup=runtime.sources,
+            )
+            if isinstance(verdict, logic.Check):
+                return hub.AttemptDone(job.op, "enrolled", verdict)
+            refused = verdict
+        return hub.AttemptDone(job.op, "rejected", _refused(refused, enrol, catalogue))
 
     def _rollback(self, runtime: Runtime, job: hub.RunJob, rollback: hub.Rollback) -> hub.Event:
-        """The target's heap becomes the head again; nothing runs."""
+        """The target's heap becomes the head again, if the checks hold on it or the operator forces it."""
         row = self._parts.ledger.revision(runtime.id, rollback.revision)
         assert row is not None and row.body is not None, "the hub knows which revisions there are"
-        target = logic.catalogue_of(self._pool(runtime), self._parts.images.get(row.body.heap))
+        image = self._parts.images.get(row.body.heap)
+        target = logic.catalogue_of(self._pool(runtime), image)
+        broken = None if rollback.force else self._judge(runtime, image, target)
         attempted = _attempted(
             logic.changes_between(self._catalogue(runtime, job.revision), target),
             target,
@@ -154,8 +234,12 @@ class Jobs:
             logs=[],
             fuel=0,
             heap=row.body.heap,
+            kind=broken.kind if broken else "",
+            reason=broken.reason if broken else "",
+            check=broken.check if broken else None,
+            input=broken.input if broken else None,
         )
-        return hub.AttemptDone(job.op, "accepted", attempted)
+        return hub.AttemptDone(job.op, "rejected" if broken else "accepted", attempted)
 
     def _checkpoint(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
         content, digest, rows = encode_data(Snapshot(runtime, job.snapshot).list("", None, None))
@@ -181,7 +265,10 @@ class Jobs:
         return self._parts.images.get(runtime.heaps[revision])
 
 
-def _call_done(job: hub.RunJob, outcome: logic.CallOutcome) -> hub.Event:
+def _operated(job: hub.RunJob, outcome: logic.CallOutcome | logic.Waiting) -> hub.Event:
+    if isinstance(outcome, logic.Waiting):
+        asks = tuple(hub.Ask(ask.ordinal, ask.world, ask.function, ask.args) for ask in outcome.asks)
+        return hub.CallWaiting(job.op, asks, outcome.park)
     return hub.CallDone(
         job.op,
         outcome.ok,
@@ -189,6 +276,27 @@ def _call_done(job: hub.RunJob, outcome: logic.CallOutcome) -> hub.Event:
         tuple(_read(read) for read in outcome.reads),
         tuple(hub.Write(key, value) for key, value in outcome.writes),
         outcome,
+    )
+
+
+def _refused(broken: logic.Broken, enrol: hub.Enrol, catalogue: logic.Catalogue) -> Attempted:
+    """A refused check as the rejection that it is recorded as."""
+    return Attempted(
+        source=enrol.expression,
+        commonjs=None,
+        rewritten="",
+        changes=kinds.Changes(),
+        definitions=[],
+        logs=[],
+        fuel=0,
+        catalogue=catalogue,
+        prelude_version=catalogue.prelude_version,
+        kind=broken.kind,
+        reason=broken.reason,
+        check=enrol.name,
+        counterexample=enrol.counterexample,
+        generator=enrol.generator,
+        input=broken.input,
     )
 
 

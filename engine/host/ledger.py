@@ -30,8 +30,12 @@ class LoadedWorld:
     prelude_version: int
     engine: str
     engine_blob: str
-    names: Sequence[str]
-    quarantined: Sequence[str]
+    names: Sequence[str] = ()
+    quarantined: Sequence[str] = ()
+    checks: Sequence[tuple[int, kinds.CheckEnrolled]] = ()
+    grants: Sequence[str] = ()
+    page: kinds.PageSet | None = None
+    unsettled: Sequence[tuple[int, kinds.Admitted]] = ()
 
 
 class Ledger:
@@ -88,6 +92,7 @@ class Ledger:
                 purged=row.purged,
                 requests=requests,
                 rows=tuple(projection.all_data(world)),
+                closed_incidents=tuple(projection.closed_incidents(world)),
             )
             return LoadedWorld(
                 hub=loaded,
@@ -97,6 +102,10 @@ class Ledger:
                 engine_blob=row.engine_blob,
                 names=[d.definition.name for d in projection.functions(world)],
                 quarantined=projection.quarantined(world, row.revision),
+                checks=[(check.seq, check.body) for check in projection.checks(world)],
+                grants=projection.grants(world),
+                page=projection.page(world),
+                unsettled=[(row.seq, row.body) for row in projection.unsettled(world)],
             )
 
     def creation(self, request_id: str) -> projected.RequestRow | None:
@@ -113,6 +122,15 @@ class Ledger:
     ) -> projected.Page[projected.RevisionRow]:
         with self._lock:
             return self.read().revisions(world, limit=limit, before=before)
+
+    def functions(self, world: str) -> list[projected.DefinitionRow]:
+        """The head's definitions."""
+        with self._lock:
+            return self.read().functions(world)
+
+    def worlds_with_unsettled(self) -> list[str]:
+        with self._lock:
+            return self.read().worlds_with_unsettled()
 
     def definitions_at(self, world: str, n: int) -> list[projected.DefinitionRow]:
         with self._lock:

@@ -11,8 +11,9 @@ from engine.clock.flicks import iso_from_flicks
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import NotThere
+from engine.host.bodies import answer_of, check_row
 from engine.host.parts import Parts
-from engine.host.runtime import Runtimes
+from engine.host.runtime import Runtime, Runtimes
 from engine.io.blobs import BlobError
 from engine.logic.syntax import free_names
 from engine.record import kinds
@@ -120,6 +121,54 @@ class Reads:
             page = ledger.read().records(world, after=after, limit=limit)
         return answers.LogPage(records=[self._record(row) for row in page.rows], more=page.more)
 
+    def checks(self, world: str) -> answers.CheckList:
+        self._row(world)
+        ledger = self.parts.ledger
+        with ledger.lock:
+            enrolled, removed = ledger.read().checks(world), ledger.read().removed_checks(world)
+        return answers.CheckList(
+            checks=[check_row(row.body) for row in enrolled],
+            removed=[
+                answers.RemovedCheckRow(
+                    name=row.body.name,
+                    expression=row.body.expression,
+                    reason=row.reason,
+                    actor=row.actor,
+                    at=iso_from_flicks(row.flick),
+                )
+                for row in removed
+            ],
+        )
+
+    def grants(self, world: str) -> answers.Grants:
+        return answers.Grants(worlds=list(self._runtime(world).grants))
+
+    def page(self, world: str) -> answers.PageAccess:
+        page = self._runtime(world).page
+        return answers.PageAccess(access=page.access, functions=page.functions, link_hash=page.link_hash)
+
+    def graph(self, world: str) -> answers.Graph:
+        rows = self.functions(world)
+        return answers.Graph(
+            calls={row.name: row.calls for row in rows}, called_by={row.name: row.called_by for row in rows}
+        )
+
+    def operation(self, world: str, seq: int) -> answers.OperationState:
+        """What became of an operation that was durably admitted as record `seq`."""
+        self._row(world)
+        ledger = self.parts.ledger
+        with ledger.lock:
+            row = ledger.read().admitted(world, seq)
+        if row is None:
+            raise NotThere(f"no operation {seq} in world {world}")
+        if row.outcome_seq is None:
+            return answers.OperationState(operation=seq, state="running")
+        body = ledger.body_at(world, row.outcome_seq)
+        if body is None:
+            return answers.OperationState(operation=seq, state="erased")
+        answer = msgspec.json.encode(answer_of(body, world=world, seq=row.outcome_seq))
+        return answers.OperationState(operation=seq, state="ended", answer=msgspec.Raw(answer))
+
     def health(self) -> answers.Health:
         free_bytes = self.parts.disk.free_bytes()
         warnings = []
@@ -155,6 +204,12 @@ class Reads:
         }
 
     # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def _runtime(self, world: str) -> Runtime:
+        runtime = self.runtimes.get(world)
+        if runtime is None:
+            raise NotThere(f"there is no world {world}")
+        return runtime
 
     def _row(self, world: str) -> projected.World:
         ledger = self.parts.ledger
@@ -274,8 +329,17 @@ def _incident(row: projected.IncidentRow) -> answers.IncidentRow:
         seed=body.seed if body else 0,
         actor=row.actor,
         at=iso_from_flicks(row.flick),
-        state="quarantined" if interrupted and interrupted.quarantined else "open",
+        state="quarantined" if interrupted and interrupted.quarantined and row.state == "open" else row.state,
         logs=call.logs if call else [],
         alike=row.alike,
         hint=failure.hint if failure else None,
+        closed_reason=row.closed_reason,
+        answer=msgspec.Raw(row.answer) if row.answer is not None else None,
+        retried=row.retried_seq,
+        answers=[
+            answers.PeerAnswerRow(
+                world=a.world, function=a.function, ok=a.ok, value=a.value.decode("utf-8", "replace")
+            )
+            for a in (call.answers if call else [])
+        ],
     )

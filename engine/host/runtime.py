@@ -10,13 +10,13 @@ import msgspec
 from fastrlock.rlock import FastRLock
 
 from engine import limits
-from engine.host.ledger import Ledger
+from engine.host.ledger import Ledger, LoadedWorld
 from engine.host.parts import Parts
 from engine.host.sources import Sources
 from engine.hub import messages as hub
 from engine.hub import open_world
 from engine.ids import content_id
-from engine.logic import Catalogue
+from engine.logic import Catalogue, Check
 from engine.record import kinds
 from engine.record.inflight import Work
 from engine.record.records import FIRST_SEQ
@@ -29,31 +29,50 @@ class Engine(NamedTuple):
     blob: str
 
 
+class Enrolled(NamedTuple):
+    """A check, and the record that enrolled it."""
+
+    seq: int
+    check: Check
+
+
+NO_PAGE = kinds.PageSet(access="private", functions=[], link_hash=None)
+
+
+def check_of(body: kinds.CheckEnrolled) -> Check:
+    return Check(
+        name=body.name,
+        expression=body.expression,
+        counterexample=body.counterexample,
+        generator=body.generator,
+        inputs=tuple(body.inputs),
+        seed=body.seed,
+    )
+
+
 class Runtime:
     """One open world. `lock` guards the hub's data, which VM threads read while the host's thread goes on."""
 
-    def __init__(
-        self,
-        loaded: hub.Loaded,
-        *,
-        heap: kinds.HeapRef,
-        prelude_version: int,
-        engine: Engine,
-        ledger: Ledger,
-    ) -> None:
-        self.id = loaded.world
+    def __init__(self, loaded: LoadedWorld, ledger: Ledger) -> None:
+        self.id = loaded.hub.world
         self.lock = FastRLock()
-        self.hub = open_world(loaded)
-        self.head = loaded.revision
-        self.heaps: dict[int, kinds.HeapRef] = {loaded.revision: heap}
-        self.prelude_version = prelude_version
-        self.engine = engine
-        self.names: dict[str, None] = {}
+        self.hub = open_world(loaded.hub)
+        self.head = loaded.hub.revision
+        self.heaps: dict[int, kinds.HeapRef] = {self.head: loaded.heap}
+        self.prelude_version = loaded.prelude_version
+        self.engine = Engine(loaded.engine, loaded.engine_blob)
+        self.names: dict[str, None] = dict.fromkeys(loaded.names)
         self.catalogue: Catalogue | None = None  # of the head, once an attempt has asked for it
-        self.sources = Sources(ledger, loaded.world)
+        self.sources = Sources(ledger, self.id)
+        self.checks: dict[str, Enrolled] = {
+            body.name: Enrolled(seq, check_of(body)) for seq, body in loaded.checks
+        }
+        self.grants: tuple[str, ...] = tuple(loaded.grants)
+        self.page = loaded.page or NO_PAGE
+        self.unsettled: dict[int, kinds.Admitted] = dict(loaded.unsettled)
         self.undurable: dict[int, kinds.Body] = {}
         self.recent: OrderedDict[int, kinds.Body] = OrderedDict()
-        self.quarantined: set[str] = set()
+        self.quarantined: set[str] = set(loaded.quarantined)
         self.upgrading = False
         self._records_since_checkpoint = 0
 
@@ -64,14 +83,26 @@ class Runtime:
             body = self.undurable.pop(first)
             self.recent[first] = body
             self._records_since_checkpoint += 1
-            self._apply(body)
+            self._apply(first, body)
             bodies.append(body)
         while len(self.recent) > limits.RECENT_BODIES_KEPT_MAX:
             self.recent.popitem(last=False)
         return bodies
 
-    def _apply(self, body: kinds.Body) -> None:
+    def _apply(self, seq: int, body: kinds.Body) -> None:
         match body:
+            case kinds.CheckEnrolled():
+                self.checks[body.name] = Enrolled(seq, check_of(body))
+            case kinds.CheckRemoved():
+                del self.checks[body.name]
+            case kinds.Granted():
+                self.grants = tuple(body.worlds)
+            case kinds.PageSet():
+                self.page = body
+            case kinds.Admitted():
+                self.unsettled[seq] = body
+            case kinds.Call() if body.admitted is not None:
+                self.unsettled.pop(body.admitted, None)
             case kinds.Revision():
                 self.head = body.n
                 self.heaps[body.n] = body.heap
@@ -80,10 +111,17 @@ class Runtime:
                     self.names.pop(name, None)
                 self.names.update((definition.name, None) for definition in body.definitions)
                 self.quarantined.clear()
-            case kinds.Interrupted() if body.quarantined:
-                self.quarantined.add(body.work)
+            case kinds.Interrupted():
+                self._interrupted(body)
             case kinds.Checkpoint():
                 self._records_since_checkpoint = 0
+
+    def _interrupted(self, body: kinds.Interrupted) -> None:
+        if body.quarantined:
+            self.quarantined.add(body.work)
+        for seq, admitted in list(self.unsettled.items()):
+            if (admitted.flick, admitted.seed) == (body.admitted_flick, body.seed):
+                del self.unsettled[seq]
 
     def wants_checkpoint(self) -> bool:
         return self._records_since_checkpoint >= limits.CHECKPOINT_RECORDS
@@ -107,7 +145,7 @@ class Runtime:
             world=self.id,
             operation=type(operation).__name__.lower(),
             subject=subject_of(operation),
-            args=operation.args if isinstance(operation, hub.Call) else b"",
+            args=operation.args if isinstance(operation, hub.Call | hub.TryCall) else b"",
             revision=work.revision,
             snapshot=work.snapshot,
             flick=work.flick,
@@ -122,8 +160,12 @@ def subject_of(operation: hub.Operation) -> str:
     match operation:
         case hub.Call():
             return operation.function
+        case hub.TryCall():
+            return operation.function
         case hub.Execute():
             return operation.expression
+        case hub.Enrol() | hub.RemoveCheck():
+            return operation.name
         case hub.Develop():
             return operation.source
         case hub.Rollback():
@@ -134,7 +176,7 @@ def subject_of(operation: hub.Operation) -> str:
 
 def work_key(world: str, operation: hub.Operation, revision: int) -> str:
     """The identity of one piece of work: the same again at the same revision has the same key."""
-    args = operation.args if isinstance(operation, hub.Call) else b""
+    args = operation.args if isinstance(operation, hub.Call | hub.TryCall) else b""
     subject = subject_of(operation).encode("utf-8", "surrogatepass")
     return content_id(msgspec.msgpack.encode([world, type(operation).__name__, subject, args, revision]))
 
@@ -153,15 +195,7 @@ class Runtimes:
             loaded = self._parts.ledger.load(world)
             if loaded is None:
                 return None
-            runtime = self._open[world] = Runtime(
-                loaded.hub,
-                heap=loaded.heap,
-                prelude_version=loaded.prelude_version,
-                engine=Engine(loaded.engine, loaded.engine_blob),
-                ledger=self._parts.ledger,
-            )
-            runtime.names.update((name, None) for name in loaded.names)
-            runtime.quarantined.update(loaded.quarantined)
+            runtime = self._open[world] = Runtime(loaded, self._parts.ledger)
         return runtime
 
     def exists(self, world: str) -> bool:
@@ -183,12 +217,14 @@ class Runtimes:
             frozen=False,
             purged=False,
         )
-        runtime = Runtime(
-            loaded,
-            heap=genesis.heap,
-            prelude_version=genesis.prelude_version,
-            engine=Engine(genesis.engine, genesis.engine_blob),
-            ledger=self._parts.ledger,
+        runtime = self._open[world] = Runtime(
+            LoadedWorld(
+                hub=loaded,
+                heap=genesis.heap,
+                prelude_version=genesis.prelude_version,
+                engine=genesis.engine,
+                engine_blob=genesis.engine_blob,
+            ),
+            self._parts.ledger,
         )
-        self._open[world] = runtime
         return runtime
