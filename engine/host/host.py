@@ -50,7 +50,7 @@ class _Op:
     request: hub.Request | None
     done: Done
     slot: int | None = None
-    told: bool = False  # that it was admitted, where its client asked for that
+    told: bool = False  # its client has an answer
     session: Session | None = None
     """Of a preview: what it would have written in the worlds that it reached."""
 
@@ -346,9 +346,12 @@ class Host(Reads):
 
     def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:
         op = self._ops[effect.op]
-        if not _goes_on(op, effect):
+        told, op.told = op.told, True
+        if told or effect.refusal is not None or not _is_asynchronous(op.operation):
             del self._ops[effect.op]
             self._clear_slot(op)
+        if told:  # its client heard that it was admitted, and asks for the outcome when it likes
+            return
         if effect.refusal is not None:
             op.done(self.door.refused(effect.refusal))
             return
@@ -356,7 +359,7 @@ class Host(Reads):
         body = runtime.undurable.get(effect.seq) or runtime.recent.get(effect.seq)
         if body is None:
             body = self.parts.ledger.body_at(runtime.id, effect.seq)
-        assert body is not None, "the answer to a request id is kept as long as the id"
+            assert body is not None, "the answer to a request id is kept as long as the id"
         op.done(answer_of(body, world=runtime.id, seq=effect.seq))
 
     def _timer_fired(self, runtime: Runtime, token: int) -> None:
@@ -413,10 +416,5 @@ def _is_durably_admitted(operation: hub.Operation) -> bool:
     return isinstance(operation, hub.Call) and (operation.asynchronous or operation.admitted is not None)
 
 
-def _goes_on(op: _Op, answer: hub.Answer) -> bool:
-    """Whether this answer only says that the operation was admitted: its client has gone, the work goes on."""
-    if answer.refusal is not None or not isinstance(op.operation, hub.Call) or not op.operation.asynchronous:
-        return False
-    first = not op.told
-    op.told = True
-    return first
+def _is_asynchronous(operation: hub.Operation) -> bool:
+    return isinstance(operation, hub.Call) and operation.asynchronous
