@@ -37,7 +37,7 @@ Handler = Callable[[LiveHost, Asked], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`answers` are the types that the handler may return; BadInput and NotThere end as a Failure."""
+    """`answers` are the types that the handler may return. BadInput and NotThere end as a Failure."""
 
     method: str
     path: str
@@ -45,6 +45,7 @@ class Endpoint:
     answers: Sequence[Any]
     query: type[Input] = NoQuery
     body: type[Input] | None = None
+    content_type: str = "application/json"
 
     @property
     def summary(self) -> str:
