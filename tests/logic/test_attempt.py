@@ -196,6 +196,21 @@ def test_a_definition_over_another_constant_is_another_definition() -> None:
     outcome = world.develop("const rate = 6; define('tax', () => rate)")
     assert outcome.changes.changed == ("tax",)
     assert world.result("tax") == 6
+    world.develop("const { rate } = { rate: 1 }; define('lib', { tax: (x) => rate * x })")
+    assert world.develop("const [rate] = [2]; define('lib', { tax: (x) => rate * x })").changes.changed == (
+        "lib",
+    )
+    assert world.develop("define('lib', { tax: (x) => rate * x })").changes.changed == ("lib",), (
+        "rate is gone"
+    )
+    assert world.attempt("define('lib', { tax: (x) => rate * x }); const y = 1").verdict == "unchanged"
+
+
+def test_what_a_prototype_holds_counts() -> None:
+    world = World()
+    world.develop("function Shape() {}")
+    world.develop("Shape.prototype.area = () => 5")
+    assert world.value("new Shape().area()") == 5
 
 
 def test_changes_name_what_was_added_changed_and_removed() -> None:

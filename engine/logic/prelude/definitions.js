@@ -29,7 +29,9 @@ world.takeCalled ??= () => {
 const stubTraps = {
   __proto__: null,
   get(target, key) {
-    return this.kind !== "library" && (key === "name" || key === "length") ? target[key] : this.impl[key];
+    if (this.kind !== "library") return key === "name" || key === "length" ? target[key] : this.impl[key];
+    const value = this.impl[key];
+    return this.methods !== null && typeof value === "function" ? methodOf(this, value) : value;
   },
   set(_target, key, value) {
     return Reflect.set(this.impl, key, value);
@@ -49,12 +51,14 @@ const stubTraps = {
     return keys;
   },
   getOwnPropertyDescriptor(target, key) {
+    const own = getOwnPropertyDescriptor(target, key);
     if (this.kind !== "library") {
-      if (key === "prototype") return { ...getOwnPropertyDescriptor(target, key), value: this.impl.prototype };
-      if (key === "name" || key === "length") return getOwnPropertyDescriptor(target, key);
+      if (key === "prototype") return { ...own, value: this.impl.prototype };
+      if (key === "name" || key === "length") return own;
     }
     const descriptor = getOwnPropertyDescriptor(this.impl, key);
-    if (descriptor !== undefined) descriptor.configurable = true; // a Proxy must not promise more than its target
+    // A Proxy must not promise more than its target does.
+    if (descriptor !== undefined && (own === undefined || own.configurable)) descriptor.configurable = true;
     return descriptor;
   },
   getPrototypeOf() {
@@ -66,6 +70,23 @@ const stubTraps = {
     called = true;
     return construct(this.impl, args, newTarget);
   },
+};
+
+// A library file may export an instance, whose methods need it as `this` for what is private or built in.
+const methodOf = (cell, method) => {
+  let bound = cell.methods.get(method);
+  if (bound === undefined) {
+    bound = new Proxy(method, {
+      apply: (fn, receiver, args) => apply(fn, receiver === cell.stub ? cell.impl : receiver, args),
+    });
+    cell.methods.set(method, bound);
+  }
+  return bound;
+};
+
+const isInstance = (impl) => {
+  const prototype = getPrototypeOf(impl);
+  return prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null;
 };
 
 // Installed on a cell as its `apply` trap when the implementation can tell how it was called.
@@ -86,8 +107,8 @@ const isPlain = (text) => {
   return match[1] === undefined || match[1].split(",").length <= FORWARDED_MAX;
 };
 
-const makeStub = (cell) => {
-  if (cell.kind === "library") return new Proxy({}, cell);
+const makeStub = (cell, impl) => {
+  if (cell.kind === "library") return new Proxy(isArray(impl) ? [] : {}, cell);
   const target = function (a, b, c, d) {
     called = true;
     return (0, cell.impl)(a, b, c, d);
@@ -127,37 +148,58 @@ const checkOptions = (where, options) => {
   return options;
 };
 
-// `origin` names the source that defines; `commonjs` says that it was a library file, of which any object will do.
+const checkKind = (name, impl, text, commonjs) => {
+  const kind = commonjs && typeof impl === "object" && impl !== null ? "library" : kindOf(impl, text);
+  if (kind === null)
+    throw new TypeError(`define ${name}: expected a function, a class or a plain object of functions and values`);
+  const cell = world.cells.get(name);
+  if (cell !== undefined && cell.kind !== kind)
+    throw new TypeError(`define ${name}: it is a ${cell.kind} and cannot become a ${kind}; choose another name`);
+  for (let other = world.stubs.get(impl); other !== undefined; other = world.stubs.get(other.impl))
+    if (other.name === name) throw new TypeError(`define ${name}: it would be an alias of itself`);
+  return kind;
+};
+
+const removed = (name, kind) => {
+  const fail = function () {
+    throw new ReferenceError(`${name} was removed by undefine`);
+  };
+  return kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;
+};
+
+const makeCell = (name, kind, impl) => {
+  const cell = {
+    __proto__: stubTraps, name, kind, impl: removed(name, kind), live: false, version: 1, doc: "", origin: "",
+    commonjs: false, methods: null, stub: null,
+  };
+  cell.stub = makeStub(cell, impl);
+  defineProperty(globalThis, name, { value: cell.stub });
+  world.cells.set(name, cell);
+  world.stubs.set(cell.stub, cell);
+  return cell;
+};
+
+// What others see of an implementation: stacks are read by people, and `constructor` leads to the newest.
+const present = (cell, impl) => {
+  const { name, prototype } = impl;
+  if (name === "") Reflect.defineProperty(impl, "name", { value: cell.name });
+  if (typeof prototype === "object" && prototype !== null && prototype.constructor === impl)
+    Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
+};
+
+// `commonjs` says that it is what a library file exports, of which any object will do.
 const put = (name, impl, options, commonjs) => {
   checkName(name);
   const { doc, version = 1 } = checkOptions(`define ${name}`, options);
   checkVersion(`define ${name}`, version);
   const text = typeof impl === "function" ? textOfFunction(impl) : "";
-  const isObject = typeof impl === "object" && impl !== null;
-  const kind = commonjs && isObject ? "library" : kindOf(impl, text);
-  if (kind === null)
-    throw new TypeError(`define ${name}: expected a function, a class or a plain object of functions and values`);
-  for (let cell = world.stubs.get(impl); cell !== undefined; cell = world.stubs.get(cell.impl))
-    if (cell.name === name) throw new TypeError(`define ${name}: it would be an alias of itself`);
-  let cell = world.cells.get(name);
-  if (cell === undefined) {
-    cell = { __proto__: stubTraps, name, kind, impl, live: false, version, doc: "", origin: "", commonjs, stub: null };
-    cell.stub = makeStub(cell);
-    defineProperty(globalThis, name, { value: cell.stub });
-    world.cells.set(name, cell);
-    world.stubs.set(cell.stub, cell);
-  } else if (cell.kind !== kind) {
-    throw new TypeError(`define ${name}: it is a ${cell.kind} and cannot become a ${kind}; choose another name`);
-  }
+  const kind = checkKind(name, impl, text, commonjs);
+  const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
+  if (kind !== "library") present(cell, impl);
+  if (kind === "library" || isPlain(text)) delete cell.apply;
+  else cell.apply = applyAsCalled;
+  cell.methods = kind === "library" && isInstance(impl) ? new WeakMap() : null;
   cell.impl = impl;
-  if (kind !== "library") {
-    if (impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // stacks are read by people
-    if (isPlain(text)) delete cell.apply;
-    else cell.apply = applyAsCalled;
-    const { prototype } = impl;
-    if (prototype !== undefined && prototype !== null && prototype.constructor === impl)
-      Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
-  }
   cell.live = true;
   cell.version = version;
   cell.doc = typeof doc === "string" ? doc : "";
@@ -172,14 +214,10 @@ table.define = (name, impl, options) => put(name, impl, options, false);
 table.undefine = (name) => {
   const cell = world.cells.get(name);
   if (cell === undefined || !cell.live) throw new ReferenceError(`undefine: ${String(name)} is not defined`);
-  const fail = function () {
-    throw new ReferenceError(`${name} was removed by undefine`);
-  };
-  cell.impl = cell.kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;
+  cell.impl = removed(name, cell.kind);
   delete cell.apply;
+  cell.methods = null;
   cell.live = false;
-  cell.version = 1;
-  cell.doc = "";
   world.touched.add(name);
 };
 

@@ -91,7 +91,7 @@ const heapText = () => {
     parts.push(cell.name);
     for (const key of ownKeys(cell.impl)) {
       const { value } = getOwnPropertyDescriptor(cell.impl, key);
-      if (key !== "prototype") parts.push(`${String(key)} ${walkText(value)}`);
+      parts.push(`${String(key)} ${walkText(value)}`);
     }
   }
   for (const key of foreignGlobals()) parts.push(`${String(key)} ${walkText(globalThis[key])}`);
