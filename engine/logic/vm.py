@@ -88,8 +88,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     after the image was taken) and its answer is the job's text. `clock_ms` is what `Date.now` and
     `performance.now` say throughout. `seed` (64 bits) sets `Math.random`; None goes on from the heap's own
     state. `fuel` is the budget of the whole job. `keep_heap` returns the heap as it is after the
-    microtasks; `collect` collects garbage first and leaves
-    HEAP_SLACK_BYTES free.
+    microtasks; `collect` collects garbage first and leaves HEAP_SLACK_BYTES free.
     """
 
     image: HeapImage
