@@ -68,15 +68,20 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
     With `use_indexes` the segments that ended are taken from the files beside them where those match.
     """
     numbers = _segment_numbers(disk, directory)
-    mark, mark_error = read_mark(disk, directory, report)
-    damage = [] if mark_error is None else [mark_error]
-    _check_presence(directory, mark, numbers, report)
+    mark, mark_error = read_mark(disk, directory)
+    damage: list[LogError] = []
+    if mark is not None and mark_error is not None:
+        damage.append(mark_error)
+    elif mark_error is not None:
+        report(mark_error)
+    else:
+        _check_presence(directory, mark, numbers, report)
     headers = _read_headers(disk, directory, numbers, mark, report)
     segments: list[Segment] = []
     unindexed: list[Segment] = []
     torn_at = -1
     for place, header in enumerate(headers):
-        following = headers[place + 1] if place + 1 < len(headers) else None
+        following = next((h for h in headers[place + 1 :][:1] if h.number == header.number + 1), None)
         _check_follows(directory, segments[-1] if segments else None, header, report)
         end_bytes = header.end_bytes or (following.previous_end_bytes if following else 0)
         segment = Segment(segment_path(directory, header.number), header, SegmentIndex(header.batch_before))
@@ -92,7 +97,8 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
     if segments:
         last = segments[-1]
         durable = max(durable, last.index.last_batch if last.header.end_bytes else last.header.batch_before)
-        _check_mark(directory, mark, segments, report)
+        if mark is not None and last.whole and last.header.number == numbers[-1]:
+            _check_mark(directory, mark, segments, report)
     return Survey(mark, segments, durable, torn_at, mark_error is not None, damage, unindexed)
 
 
@@ -110,8 +116,8 @@ def verify_log(disk: Disk, directory: str, *, full: bool = True) -> list[LogErro
 # The head file
 
 
-def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | None, LogError | None]:
-    """The newest mark, and what is wrong with the other one. (None, None) where no head file was ever written."""
+def read_mark(disk: Disk, directory: str) -> tuple[HeadMark | None, LogError | None]:
+    """The newest mark, and what is wrong with the file. (None, None) where no head file was ever written."""
     path = head_path(directory)
     try:
         content = read_file(disk, path)
@@ -133,15 +139,12 @@ def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | No
             )
         )
     if not marks:
-        report(next((e for e in errors if isinstance(e, LogForeign)), errors[0]))
-        return None, None
+        return None, next((error for error in errors if isinstance(error, LogForeign)), errors[0])
     return max(marks, key=lambda mark: mark.batch), errors[0] if errors else None
 
 
-def _check_mark(directory: str, mark: HeadMark | None, segments: list[Segment], report: Report) -> None:
+def _check_mark(directory: str, mark: HeadMark, segments: list[Segment], report: Report) -> None:
     """Invariant 2: the log holds what the head file claims."""
-    if mark is None or not segments[-1].whole:
-        return
     found = hash_of(segments, mark.batch)
     last = segments[-1]
     if found is None:

@@ -386,4 +386,19 @@ def test_verifying_reports_all_that_is_wrong_and_not_only_the_first():
     overwrite(disk, FIRST, b"\xee", at=SECTOR_BYTES + 100)
     overwrite(disk, SECOND, b"\xee", at=SECTOR_BYTES + 100)
     overwrite(disk, "log/HEAD", b"\xee", at=50)
-    assert {problem.file for problem in verify_log(disk, "log")} >= {FIRST, SECOND, "log/HEAD"}
+    assert [problem.file for problem in verify_log(disk, "log")] == [FIRST, SECOND, "log/HEAD"]
+
+
+@pytest.mark.parametrize("path", [FIRST, SECOND, THIRD])
+def test_verifying_blames_a_rotten_header_on_its_own_segment_alone(path):
+    disk = copy_of(small_log()[0])
+    overwrite(disk, path, b"\xee", at=SECTOR_BYTES // 2)
+    assert [(problem.file, problem.offset_bytes) for problem in verify_log(disk, "log")] == [(path, 0)]
+
+
+def test_verifying_blames_a_rotten_head_file_on_nothing_else():
+    disk = copy_of(small_log()[0])
+    for half in range(2):
+        overwrite(disk, "log/HEAD", b"\xee", at=half * SECTOR_BYTES + 60)
+    assert [(problem.file, problem.offset_bytes) for problem in verify_log(disk, "log")] == [("log/HEAD", 0)]
+    refused(disk, LogRotten, path="log/HEAD")
