@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fastrlock.rlock import FastRLock
+
 from engine import limits
 from engine.limits import PAGE_BYTES
 from engine.logic.image import NUMBER_BYTES, Base, HeapImage
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[Status, ...] = ("ok", "threw", "fuel", "memory", "trap", "interrupted", "trap")
 """By PW_OK to PW_HOST_RAISED of native/pw_vm.h."""
+_adopting = FastRLock()  # a base is adopted once: what reads it may hold on to the first mapping
 
 
 def load() -> Native:
@@ -121,8 +124,11 @@ class CVm:
 
     def _native_base(self, base: Base) -> Any:
         if base.native is None:
-            content = base.to_bytes()
-            self._adopt(base, self._own_base(self._lib.pw_base_new(content, len(content))))
+            with _adopting:
+                if base.native is None:
+                    content = base.to_bytes()
+                    native = self._own_base(self._lib.pw_base_new(content, len(content)))
+                    base.adopt(self._view(native, base.size_bytes), native)
         return base.native
 
     def _own_base(self, base: Any) -> Any:
@@ -132,9 +138,6 @@ class CVm:
 
     def _view(self, native: Any, size_bytes: int) -> memoryview:
         return memoryview(self._ffi.buffer(self._lib.pw_base_view(native), size_bytes))
-
-    def _adopt(self, base: Base, native: Any) -> None:
-        base.adopt(self._view(native, base.size_bytes), native)
 
     def _ended(self, job: Job) -> JobResult:
         result = self._result
