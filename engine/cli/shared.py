@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine import limits
+
 if TYPE_CHECKING:
     from engine.host.answers import WorldSummary
     from engine.serve.client import Client
 
-SERVER_DEFAULT = "http://127.0.0.1:8787"
+SERVER_DEFAULT = f"http://127.0.0.1:{limits.PORT_DEFAULT}"
+ROWS = click.IntRange(min=1, max=limits.PAGE_ROWS_MAX)
+NUMBER = click.IntRange(min=0, max=limits.NUMBER_MAX)
 HOME_HERE = ".pw"
 
 SHARED_OPTIONS: list[click.Parameter] = [

@@ -63,6 +63,10 @@ class ChangeWorld(Body, frozen=True, kw_only=True):
             raise BadId("body", "changes nothing; give at least one of name, archived, frozen")
 
 
+class ArchiveWorld(Body, frozen=True, kw_only=True):
+    """The body may be left out."""
+
+
 class PurgeWorld(Body, frozen=True, kw_only=True):
     """`confirm` repeats the world's id."""
 
