@@ -294,22 +294,26 @@ class Media:
             self._make_durable(pending.naming)
 
     def _settle_limbo_before(self, naming: Naming) -> None:
-        """A durable operation on a name or node decides for the operations in limbo that it builds on."""
+        """A durable operation decides for those in limbo that it builds on, and for those that they build on."""
+        decided = [naming]
         still: list[PendingNaming] = []
-        for pending in self.namings_limbo:
-            if _meet(pending.naming, naming):
-                self._make_durable(pending.naming)
+        for pending in reversed(self.namings_limbo):
+            if any(_meet(pending.naming, later) for later in decided):
+                decided.append(pending.naming)
             else:
                 still.append(pending)
-        self.namings_limbo = still
+        self.namings_limbo = still[::-1]
+        for earlier in reversed(decided[1:]):
+            self._make_durable(earlier)
 
     def _make_durable(self, naming: Naming) -> None:
+        named = [entry.node for entry in naming.entries if entry.node]
         for entry in naming.entries:
             media = self._own_directory(entry.directory).media
             gone = media.pop(entry.name, 0)
             if entry.node:
                 media[entry.name] = entry.node
-            if gone and gone != entry.node:
+            if gone and gone not in named:
                 self._forget(gone)
 
     def _forget(self, number: int) -> None:
