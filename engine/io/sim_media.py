@@ -149,6 +149,7 @@ class Media:
         self.namings: list[PendingNaming] = []
         self.namings_limbo: list[PendingNaming] = []
         self.pinned: dict[int, int] = {}  # open handles a file: it outlives its name
+        self._used: int | None = None  # sectors that take space; None: to be counted
         self._own: set[int] = {ROOT}  # nodes that no other Media shares; membership only
 
     def copy(self) -> Media:
@@ -162,6 +163,7 @@ class Media:
         twin.namings = list(self.namings)
         twin.namings_limbo = list(self.namings_limbo)
         twin.pinned = {}
+        twin._used = None
         twin._own = set()
         self._own.clear()
         return twin
@@ -193,15 +195,16 @@ class Media:
 
     def used_sectors(self) -> int:
         """Sectors that take space: those of all files with a name, and one a file or directory."""
-        used, rest = 0, [ROOT]
-        while rest:
-            node = self.nodes[rest.pop()]
-            used += 1
-            if isinstance(node, DirNode):
-                rest.extend(node.names.values())
-            else:
-                used += node.allocated_sectors()
-        return used
+        if self._used is None:
+            self._used = 0
+            rest = [ROOT]
+            while rest:
+                number = rest.pop()
+                self._used += self._weight(number)
+                node = self.nodes[number]
+                if isinstance(node, DirNode):
+                    rest.extend(node.names.values())
+        return self._used
 
     # ---- applying
 
@@ -209,6 +212,9 @@ class Media:
         if change.file not in self.nodes:
             return  # a file without a name or a handle: nobody can see it again
         node = self._own_file(change.file)
+        if self._used is not None and node.linked:
+            for index, content in change.sectors:
+                self._used += (content is not None) - (node.sector(index) is not None)
         node.cache.update(change.sectors)
         node.size_bytes = change.size_bytes
         node.pending.append(PendingChange(op, change.sectors, change.size_bytes))
@@ -226,6 +232,7 @@ class Media:
                 for change in node.pending:
                     for index, _ in change.sectors:
                         node.cache.pop(index, None)
+                self._used = None
             node.pending = []
         if not (node.cache or node.limbo):
             self.unclean.pop(sync.file, None)
@@ -258,6 +265,8 @@ class Media:
             self.nodes[naming.node] = FileNode({}, 0) if naming.made == "file" else DirNode({}, {})
             self.node_last = max(self.node_last, naming.node)
             self._own.add(naming.node)
+            if self._used is not None:
+                self._used += 1
         named = False
         for entry in naming.entries:
             names = self._own_directory(entry.directory).names
@@ -274,8 +283,15 @@ class Media:
         self.namings.append(PendingNaming(op, naming))
 
     def _unlink(self, number: int) -> None:
+        if self._used is not None:
+            self._used -= self._weight(number)
         if isinstance(self.nodes[number], FileNode):
             self._own_file(number).linked = False
+
+    def _weight(self, number: int) -> int:
+        """The sectors that a file or directory takes by itself."""
+        node = self.nodes[number]
+        return 1 + (node.allocated_sectors() if isinstance(node, FileNode) else 0)
 
     def _sync_dir(self, sync: SyncDir) -> None:
         if sync.outcome == "lied":
