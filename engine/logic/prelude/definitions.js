@@ -3,11 +3,10 @@
 
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
 const FUNCTION_PLAIN = /^(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\(([\w$\s,]*)\)\s*\{/;
-const ARROW_PLAIN = /^(?:async\s*)?(?:\(([\w$\s,]*)\)|[\w$]+)\s*=>/;
-const CALL_DEPENDENT = /\b(?:this|arguments|eval|target)\b|\\u/;
+const ARROW_PLAIN = /^(?:async\s*)?\(?([\w$\s,]*)\)?\s*=>/;
+const CALL_DEPENDENT = ["this", "arguments", "eval", "target", "\\u"];
 const CLASS = /^class\b/;
 const FORWARDED_MAX = 4;
-const PLAIN_TEXT_MAX = 100000;
 const LANGUAGE_WORDS = new Set(
   ("await break case catch class const continue debugger default delete do else enum export extends false finally for " +
     "function if implements import in instanceof interface let new null package private protected public return " +
@@ -29,7 +28,10 @@ world.takeCalled ??= () => {
 const stubTraps = {
   __proto__: null,
   get(target, key) {
-    if (this.kind !== "library") return key === "name" || key === "length" ? target[key] : this.impl[key];
+    if (this.kind !== "library") {
+      if (key === "name" || key === "length") return target[key];
+      return key === "prototype" ? prototypeOf(this) : this.impl[key];
+    }
     const value = this.impl[key];
     return this.methods !== null && typeof value === "function" ? methodOf(this, value) : value;
   },
@@ -53,7 +55,7 @@ const stubTraps = {
   getOwnPropertyDescriptor(target, key) {
     const own = getOwnPropertyDescriptor(target, key);
     if (this.kind !== "library") {
-      if (key === "prototype") return { ...own, value: this.impl.prototype };
+      if (key === "prototype") return { ...own, value: prototypeOf(this) };
       if (key === "name" || key === "length") return own;
     }
     const descriptor = getOwnPropertyDescriptor(this.impl, key);
@@ -68,8 +70,18 @@ const stubTraps = {
   preventExtensions: () => false,
   construct(_target, args, newTarget) {
     called = true;
+    prototypeOf(this);
     return construct(this.impl, args, newTarget);
   },
+};
+
+// `constructor` leads to the newest implementation too. The engine makes a function's prototype when it is first
+// looked at, and so most functions never have one: set it no sooner.
+const prototypeOf = (cell) => {
+  const { prototype } = cell.impl;
+  if (typeof prototype === "object" && prototype !== null && prototype.constructor === cell.impl)
+    Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
+  return prototype;
 };
 
 // A library file may export an instance, whose methods need it as `this` for what is private or built in.
@@ -98,13 +110,10 @@ function applyAsCalled(_target, receiver, args) {
 // Whether passing exactly FORWARDED_MAX arguments and no `this` cannot be told from the call itself. Such
 // functions are reached by the stub's target, without arrays: 2.6 times a plain call instead of 5 times.
 const isPlain = (text) => {
-  if (text.length > PLAIN_TEXT_MAX) return false;
-  let match = ARROW_PLAIN.exec(text);
-  if (match === null) {
-    match = FUNCTION_PLAIN.exec(text);
-    if (match === null || CALL_DEPENDENT.test(text)) return false;
-  }
-  return match[1] === undefined || match[1].split(",").length <= FORWARDED_MAX;
+  const isFunction = text.startsWith("function") || text.startsWith("async function");
+  const params = (isFunction ? FUNCTION_PLAIN : ARROW_PLAIN).exec(text)?.[1];
+  if (params === undefined || params.split(",").length > FORWARDED_MAX) return false;
+  return !isFunction || !CALL_DEPENDENT.some((word) => text.includes(word));
 };
 
 const makeStub = (cell, impl) => {
@@ -179,14 +188,6 @@ const makeCell = (name, kind, impl) => {
   return cell;
 };
 
-// What others see of an implementation: stacks are read by people, and `constructor` leads to the newest.
-const present = (cell, impl) => {
-  const { name, prototype } = impl;
-  if (name === "") Reflect.defineProperty(impl, "name", { value: cell.name });
-  if (typeof prototype === "object" && prototype !== null && prototype.constructor === impl)
-    Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
-};
-
 // `commonjs` says that it is what a library file exports, of which any object will do.
 const put = (name, impl, options, commonjs) => {
   checkName(name);
@@ -195,7 +196,7 @@ const put = (name, impl, options, commonjs) => {
   const text = typeof impl === "function" ? textOfFunction(impl) : "";
   const kind = checkKind(name, impl, text, commonjs);
   const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
-  if (kind !== "library") present(cell, impl);
+  if (kind !== "library" && impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // for stacks
   if (kind === "library" || isPlain(text)) delete cell.apply;
   else cell.apply = applyAsCalled;
   cell.methods = kind === "library" && isInstance(impl) ? new WeakMap() : null;

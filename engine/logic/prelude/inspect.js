@@ -89,6 +89,7 @@ const heapText = () => {
   for (const cell of world.cells.values()) {
     if (!cell.live) continue;
     parts.push(cell.name);
+    if (cell.kind !== "library") prototypeOf(cell);
     for (const key of ownKeys(cell.impl)) {
       const { value } = getOwnPropertyDescriptor(cell.impl, key);
       parts.push(`${String(key)} ${walkText(value)}`);
