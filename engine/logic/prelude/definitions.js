@@ -17,12 +17,15 @@ const RESERVED_NAMES = new Set(
     "module exports require").split(" "),
 );
 
-// Whether any definition was called: a variable, because stubs set it. Stubs outlive upgrades, and so does this one.
+// Whether any definition was called: a variable, because stubs set it at every call. Stubs outlive upgrades, so an
+// older prelude's variable counts too.
 let called = false;
-world.takeCalled ??= () => {
-  const was = called;
+const takeCalledBefore = world.takeCalled;
+world.takeCalled = () => {
+  const was = takeCalledBefore !== undefined && takeCalledBefore();
+  const is = called;
   called = false;
-  return was;
+  return was || is;
 };
 
 const stubTraps = {
