@@ -50,6 +50,7 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
         return problems or [_of_log(error)]
     except DiskError as error:
         return [*problems, Problem(error.path, error.reason, "Mend the disk, then run pw doctor again")]
+    problems += [_of_torn_end(path) for path in log.opening.set_aside]
     problems += [_of_blob(error) for error in blobs.problems()]
     records = _Records(blobs, root_of)
     problems += records.verify(log)
@@ -184,6 +185,13 @@ def _padded(
 ) -> Iterator[tuple[object, object]]:
     for at in range(max(len(left), len(right))):
         yield (left[at] if at < len(left) else None, right[at] if at < len(right) else None)
+
+
+def _of_torn_end(aside: str) -> Problem:
+    what = f"unreadable bytes follow the last batch; the next start sets them aside as {aside}"
+    return Problem(
+        LOG_DIRECTORY, what, "Nothing that was acknowledged is in them: a write or a seal was cut off"
+    )
 
 
 def _of_blob(error: BlobError) -> Problem:
