@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from engine.host import answers
+from engine.host import Upkeep, answers
 from engine.serve.answering import STATUS_OF_ANSWER, STATUS_OF_REFUSAL, Failure
 from engine.serve.endpoint import Endpoint
 from engine.serve.inputs import Input
@@ -129,7 +129,7 @@ def _statuses(answer: Any) -> list[int]:
         return sorted(set(STATUS_OF_REFUSAL.values()))
     if answer is answers.Health:
         return [200, 503]
-    if getattr(answer, "__name__", "") == "Upkeep":
+    if answer is Upkeep:
         return [200, 422]
     return [STATUS_OF_ANSWER.get(answer, 200)]
 
