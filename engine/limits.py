@@ -46,6 +46,10 @@ CALL_RERUNS_MAX = 5
 REQUEST_ID_KEPT_FLICKS = 24 * 3600 * FLICKS_PER_SECOND
 DEVELOPS_QUEUED_MAX = 100
 ALONE_FROM_RERUN = 2
+PEER_ASKS_MAX = 1000  # of one call
+PEER_BYTES_MAX = 4 * MIB  # arguments for other worlds and their answers, of one call
+PEER_WAIT_FLICKS_MAX = 30 * FLICKS_PER_SECOND
+CALL_PATH_WORLDS_MAX = 8
 BUSY_RETRY_AFTER_S = 1
 DRAINING_RETRY_AFTER_S = 5
 
@@ -94,6 +98,7 @@ assert HEAP_BYTES_MAX < LINEAR_MEMORY_BYTES_MAX, "the engine refuses an allocati
 assert WASM_PAGE_BYTES % PAGE_BYTES == 0, "a wasm page is whole snapshot pages"
 assert DATA_VALUE_BYTES_MAX <= RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a stored value fits in a result"
 assert ARGUMENTS_BYTES_MAX <= BODY_BYTES_MAX and SOURCE_BYTES_MAX <= BODY_BYTES_MAX, "a body holds them"
+assert PEER_BYTES_MAX + RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a record holds the answers that a call was given"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
 assert CALLS_RUNNING_MAX <= VMS_KEPT_MAX, "the calls that run at once find their VMs kept"

@@ -10,7 +10,8 @@ from typing import Any
 from blake3 import blake3
 
 from engine import ids, limits
-from engine.logic.call import Console, program_request
+from engine.logic.call import program_request
+from engine.logic.call_host import Console
 from engine.logic.failures import OUT_OF_MEMORY, PENDING, ended_early, programs_of, readable_error
 from engine.logic.image import HeapImage
 from engine.logic.jobs import (

@@ -11,6 +11,7 @@ from engine.limits import PAGE_BYTES
 from engine.logic.image import NUMBER_BYTES, Base, HeapImage
 from engine.logic.native import Native, load_native
 from engine.logic.vm import (
+    PARK_MARK,
     STACK_BYTES_LEFT_MIN,
     STACK_TOO_SMALL,
     GuestError,
@@ -119,6 +120,7 @@ class CVm:
         c.fuel = job.fuel
         c.collect_garbage = job.collect
         c.keep_heap = job.keep_heap
+        c.park_mark = PARK_MARK[0] if job.park else 0
         c.stack_ptr, c.entry_ptr, c.raise_ptr = meta.stack_ptr, meta.entry_ptr, meta.raise_ptr
         c.undefined_ptr, c.scratch_ptr, c.random_ptr = meta.undefined_ptr, meta.scratch_ptr, meta.random_ptr
 
@@ -153,12 +155,13 @@ class CVm:
         self.usable = ended in (self._lib.PW_OK, self._lib.PW_THREW) and not result.grew
         text = self._ffi.unpack(result.text, result.text_len) if self._has_text(result) else None
         status = STATUSES[ended]
+        is_kept = status == "ok" and (job.keep_heap or job.parks(text))
         return JobResult(
             status=threw_status(text or b"") if status == "threw" else status,
             text=text,
             detail=self._detail(result) if status == "trap" else "",
             fuel_used=job.fuel - result.fuel_left,
-            image=self._kept(job.image, new_base) if status == "ok" and job.keep_heap else None,
+            image=self._kept(job.image, new_base) if is_kept else None,
             grew=bool(result.grew),
             raised=self._raised,
         )

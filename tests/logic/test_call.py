@@ -13,7 +13,8 @@ from language import MOMENT_FLICKS, Rows, World, empty_world, pool
 from engine import limits
 from engine.logic import Engine, KeyRead, RangeRead, VmPool
 from engine.logic import call as call_definition
-from engine.logic.call import CONSOLE_CUT, milliseconds_of
+from engine.logic.call import milliseconds_of
+from engine.logic.call_host import CONSOLE_CUT
 from engine.logic.source import file_of
 
 
