@@ -4,7 +4,7 @@
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
 const FUNCTION_PLAIN = /^(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\(([\w$\s,]*)\)\s*\{/;
 const ARROW_PLAIN = /^(?:async\s*)?\(?([\w$\s,]*)\)?\s*=>/;
-const CALL_DEPENDENT = ["this", "arguments", "eval", "target", "\\u"];
+const CALL_DEPENDENT = ["this", "arguments", "eval", "target", "\\u", "[native code]"];
 const CLASS = /^class\b/;
 const FORWARDED_MAX = 4;
 const LANGUAGE_WORDS = new Set(
