@@ -1,4 +1,3 @@
-
 """define, undefine, state, reset and the stubs between callers and implementations (cases E and G)."""
 
 from __future__ import annotations
