@@ -49,7 +49,6 @@ def test_requests_that_wait_for_a_slow_answer_are_charged_for_it():
     latencies_ms = latencies_of([0.2] + [0.0] * 9, rate=100)
     assert latencies_ms[0] >= 200
     assert latencies_ms[1] >= 185 and latencies_ms[5] >= 145
-    assert latencies_ms == sorted(latencies_ms, reverse=True)
 
 
 def test_the_rate_is_kept():
