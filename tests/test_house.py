@@ -16,9 +16,7 @@ TEST_LINES_MAX = 600
 TRACKED_BYTES_MAX = 300_000
 
 # Files past that many lines, each with why it is one thing and not two.
-LONG_FILES: dict[str, str] = {
-    "engine/hub/messages.py": "one vocabulary: what goes into a hub and what comes out, read as a whole",
-}
+LONG_FILES: dict[str, str] = {}
 
 # What each part shows of itself: the names its package lists. Another name is an accident or a decision.
 PUBLIC: dict[str, tuple[str, ...]] = {
@@ -80,6 +78,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "engine.logic": (
         "PRELUDE_VERSION",
+        "Ask",
         "AttemptOutcome",
         "BootError",
         "CallOutcome",
@@ -97,12 +96,17 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "Job",
         "JobResult",
         "KeyRead",
+        "Look",
         "ModuleCache",
+        "Overlaid",
+        "Park",
+        "Peers",
         "RangeRead",
         "Read",
         "SourceLookup",
         "VmFailure",
         "VmPool",
+        "Waiting",
         "WrittenSource",
         "boot",
         "call",
@@ -112,6 +116,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
         "execute",
         "load_engine",
         "prelude_source",
+        "resume",
         "text_of",
         "upgrade",
         "vm_thread_stack_bytes",
@@ -258,8 +263,9 @@ def test_every_limit_is_used():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     ]
     engine = [path for path in CODE if path.is_relative_to(ROOT / "engine") and path.name != "limits.py"]
-    users = "\n".join([*(path.read_text() for path in engine), *(value for _, value in assigned)])
-    assert [name for name, _ in assigned if not re.search(rf"\b{name}\b", users)] == []
+    texts = [*(path.read_text() for path in engine), *(value for _, value in assigned)]
+    used = {word for text in texts for word in re.findall(r"[A-Z][A-Z0-9_]+", text)}
+    assert [name for name, _ in assigned if name not in used] == []
 
 
 @pytest.mark.parametrize("part", sorted(PUBLIC))
