@@ -28,6 +28,7 @@ from engine.hub.messages import (
     Execute,
     Grant,
     Interrupt,
+    Operation,
     Purge,
     Refusal,
     RemoveCheck,
@@ -175,10 +176,20 @@ def _start_queued(world: World, queue: OrderedDict[int, Op], effects: list[Effec
 def _start_call(world: World, op: Op, effects: list[Effect]) -> None:
     world.slots += 1
     operation = op.operation
-    if type(operation) is Call and operation.asynchronous and operation.admitted is None:
+    if _is_asynchronous(operation):
         _draft_without_job(world, op, "admitted", effects)
     else:
         _start_job(world, op, effects)
+
+
+def _is_asynchronous(operation: Operation) -> bool:
+    """A retry never is: it may yet be refused, where another has closed its incident before it."""
+    return (
+        type(operation) is Call
+        and operation.asynchronous
+        and operation.admitted is None
+        and operation.retries is None
+    )
 
 
 def _run_again(world: World, effects: list[Effect]) -> None:
@@ -201,7 +212,7 @@ def _run_again(world: World, effects: list[Effect]) -> None:
 
 
 def _commit_held(world: World, effects: list[Effect]) -> None:
-    """One that is committed may be the next to run alone, and in the way of those after it."""
+    """What ended while another call ran alone, in the order in which it ended."""
     held, world.held = world.held, deque()
     for op in held:
         if may_commit(world, op):

@@ -26,7 +26,8 @@ class Call:
     """`path`: the worlds that it has passed through, the first one first, without this one.
 
     `retries` is the incident that it tries again. `asynchronous`: its client wants to hear that it is admitted,
-    durably, and asks for the outcome later. `admitted` is the record of that, where recovery runs it again.
+    durably, and asks for the outcome later; a retry's always waits. `admitted` is the record of that, from
+    when it is durable, and where recovery runs it again with its first flick and seed.
     """
 
     function: str

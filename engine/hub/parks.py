@@ -141,8 +141,8 @@ def _take_answer(world: World, op: Op, asked: Asked, ok: bool, value: bytes, kin
 
 
 def _make_ready(world: World, op: Op) -> None:
-    if world.draining and op.is_durably_admitted:
-        return  # it stays parked: the next process runs it again
+    if world.drained:
+        return  # it is durably admitted and stays parked: the next process runs it again
     op.move("ready")
     if op is world.alone:
         world.ready.appendleft(op)
