@@ -39,6 +39,12 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "editdata": ("data-edit",),
     "describe": ("describe",),
     "purge": ("purge",),
+    "trycall": ("preview",),
+    "enrol": ("check-enrolled", "rejection"),
+    "removecheck": ("check-removed",),
+    "closeincident": ("incident-closed",),
+    "grant": ("granted",),
+    "setpage": ("page-set",),
     "checkpoint": ("checkpoint",),
 }
 
