@@ -38,6 +38,18 @@ CONSOLE_BYTES_MAX = 16 * KIB
 BODY_BYTES_MAX = 8 * MIB
 ERROR_CHARS_MAX = 4000
 
+# Checks
+CHECK_INPUTS = 50
+CHECK_INPUT_BYTES_MAX = 64 * KIB
+CHECK_FUEL_MAX = 2 * FUEL_PER_SECOND_ABOUT  # all runs of one check together; shrinking has as much again
+CHECK_SHRINK_RUNS_MAX = 4000
+CHECK_SHOWN_CHARS_MAX = 400
+GENERATOR_DRAWS_MAX = 4 * CHECK_INPUTS
+GENERATOR_FUEL_MAX = 2 * FUEL_PER_SECOND_ABOUT
+GENERATOR_NODES_MAX = 1000
+GENERATOR_DEPTH_MAX = 40
+GENERATOR_STRATEGIES_MAX = 10_000
+
 # Calls
 CALLS_RUNNING_MAX = 8
 CALLS_QUEUED_MAX = 1000
@@ -46,6 +58,10 @@ CALL_RERUNS_MAX = 5
 REQUEST_ID_KEPT_FLICKS = 24 * 3600 * FLICKS_PER_SECOND
 DEVELOPS_QUEUED_MAX = 100
 ALONE_FROM_RERUN = 2
+PEER_ASKS_MAX = 1000  # of one call
+PEER_BYTES_MAX = 4 * MIB  # arguments for other worlds and their answers, of one call
+PEER_WAIT_FLICKS_MAX = 30 * FLICKS_PER_SECOND
+CALL_PATH_WORLDS_MAX = 8
 BUSY_RETRY_AFTER_S = 1
 DRAINING_RETRY_AFTER_S = 5
 
@@ -59,6 +75,7 @@ LOG_CACHE_BYTES = 8 * MIB
 LOG_READ_AHEAD_BYTES = 1 * MIB
 LOG_READ_RECORDS_DELAY_FLICKS = FLICKS_PER_SECOND // 40
 HEAP_DELTAS_PER_BASE_MAX = 32
+HEAP_PATCH_PAGES_MAX = 128  # of a delta that is packed against its parent's pages: both fit in one zstd window
 DISK_RESERVE_BYTES = 8 * MIB
 DISK_WARN_BYTES_FREE = 256 * MIB
 READ_BODIES_KEPT_FLICKS = 7 * 24 * 3600 * FLICKS_PER_SECOND
@@ -94,8 +111,10 @@ assert HEAP_BYTES_MAX < LINEAR_MEMORY_BYTES_MAX, "the engine refuses an allocati
 assert WASM_PAGE_BYTES % PAGE_BYTES == 0, "a wasm page is whole snapshot pages"
 assert DATA_VALUE_BYTES_MAX <= RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a stored value fits in a result"
 assert ARGUMENTS_BYTES_MAX <= BODY_BYTES_MAX and SOURCE_BYTES_MAX <= BODY_BYTES_MAX, "a body holds them"
+assert PEER_BYTES_MAX + RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a record holds the answers that a call was given"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
+assert CHECK_INPUTS * CHECK_INPUT_BYTES_MAX <= BODY_BYTES_MAX, "a check's inputs fit in a record"
 assert CALLS_RUNNING_MAX <= VMS_KEPT_MAX, "the calls that run at once find their VMs kept"
 assert CALLS_RUNNING_MAX <= CALLS_QUEUED_MAX, "the queue is longer than the floor"
 assert 1 <= ALONE_FROM_RERUN <= CALL_RERUNS_MAX, "a call on a hot key runs alone before it gives up"

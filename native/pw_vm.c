@@ -1,4 +1,4 @@
-/* A job: restore, enter, drain, keep, collect. */
+/* A job: restore, enter, drain, keep, collect, park. */
 #include "pw_vm.h"
 
 #include <stdlib.h>
@@ -144,6 +144,12 @@ static void keep_heap(pw_vm *vm, const pw_base *base, pw_result *result)
     result->pages_count = memory->dirty_count;
 }
 
+/* Whether the outcome says that the operation waits for answers. */
+static bool waits(const pw_job *job, const pw_result *result)
+{
+    return job->park_mark && result->has_text && result->text_len && (uint8_t)result->text[0] == job->park_mark;
+}
+
 static int steps(pw_vm *vm, const pw_base *base, const char *request, const char *collect_request, pw_result *result)
 {
     const pw_job *job = vm->job;
@@ -162,8 +168,12 @@ static int steps(pw_vm *vm, const pw_base *base, const char *request, const char
     }
     if (job->keep_heap && vm->stopped == PW_OK)
         keep_heap(vm, base, result);
-    if (job->has_collect_request)
-        return enter(vm, collect_request, job->collect_len, true, result);
+    if (job->has_collect_request) {
+        int ended = enter(vm, collect_request, job->collect_len, true, result);
+        if (ended == PW_OK && vm->stopped == PW_OK && waits(job, result))
+            keep_heap(vm, base, result);
+        return ended;
+    }
     return PW_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* cffi: begin */
-#define PW_NATIVE_VERSION 1
+#define PW_NATIVE_VERSION 2
 
 typedef struct pw_engine pw_engine;
 typedef struct pw_base pw_base;
@@ -46,7 +46,8 @@ typedef struct {
     int has_collect_request;
     int collect_garbage;
     uint32_t slack_bytes; /* kept free after a collection */
-    int keep_heap;
+    int keep_heap;        /* before the outcome is collected */
+    int park_mark;        /* keep it afterwards, if the outcome begins with this; 0: never */
     size_t stack_bytes_min; /* that the calling thread must have left */
     size_t delta_pages_max; /* a heap with more pages of its own becomes a base */
     void *host;             /* handed to pw_host */

@@ -6,17 +6,23 @@ Exit status: 0 done, 1 failed, rejected or refused, 2 misused.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from engine import limits
+
 if TYPE_CHECKING:
     from engine.host.answers import WorldSummary
     from engine.serve.client import Client
 
-SERVER_DEFAULT = "http://127.0.0.1:8787"
+SERVER_DEFAULT = f"http://127.0.0.1:{limits.PORT_DEFAULT}"
+ROWS = click.IntRange(min=1, max=limits.PAGE_ROWS_MAX)
+NUMBER = click.IntRange(min=0, max=limits.NUMBER_MAX)
 HOME_HERE = ".pw"
+_WHOLE_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{6}\Z")
 
 SHARED_OPTIONS: list[click.Parameter] = [
     click.Option(["--server"], metavar="URL", help=f"The server [PW_SERVER, {SERVER_DEFAULT}]."),
@@ -45,6 +51,13 @@ class Pw:
 
     def world(self, named: str) -> str:
         """The id of the world that `named` is the id, the name or a unique beginning of. Raises ClientError."""
+        if _WHOLE_ID.match(named):
+            from engine.serve.client import Missing
+
+            try:
+                return self.client.world(named).id
+            except Missing:
+                pass  # a name may look like an id
         return _the_one(named, self.client.worlds(archived=True)).id
 
     def show_raw(self) -> bool:

@@ -29,6 +29,7 @@ class Images:
         self._kept_bytes = 0
         self._depths: dict[str, int] = {}
         self._genesis: HeapImage | None = None
+        self._genesis_memory: dict[str, bytes] = {}  # by its blob
 
     def begin(self, genesis: HeapImage) -> None:
         """Name the heap that most worlds share as their base."""
@@ -56,6 +57,8 @@ class Images:
         else:
             content, depth = self._delta(image, parent, depth), depth + 1
         ref = HeapRef(image.root, self._pins.put(self._blobs, content))
+        if image is self._genesis:
+            self._genesis_memory[ref.blob] = image.to_bytes()
         self._keep(ref, image, depth)
         return ref
 
@@ -71,7 +74,7 @@ class Images:
         )
 
     def _load(self, ref: HeapRef) -> tuple[HeapImage, int]:
-        heap = heaps.load(self._blobs, ref.blob)
+        heap = heaps.load(self._blobs, ref.blob, known=self._genesis_memory)
         meta = HeapMeta.from_bytes(heap.meta)
         image = HeapImage.from_bytes(bytes(heap.memory), meta)
         if image.root != ref.root:

@@ -249,6 +249,7 @@ class Jobs:
             data_blob=self._parts.pins.put(self._parts.blobs, content),
             data_digest=digest,
             rows=rows,
+            snapshot=job.snapshot,
         )
         return hub.AttemptDone(job.op, "accepted", checkpoint)
 

@@ -1,46 +1,59 @@
-"""Who may enter, who waits, who starts: the door, request ids, the call queue, the change lock.
+"""Who enters, who waits, who starts: request ids, the call queues, the change lock.
 
-Calls and previews take one of a few slots or wait in order for a short time. Changes of the world (develop,
-rollback, upgrade, describe, purge, checkpoint) hold the change lock one after the other, each until its
-record is durable. Edits of data and interrupted operations need no job and are drafted where they arrive.
+Calls and previews take one of a few slots or wait in order for a short time; what has run in part, and then
+what other worlds wait for, goes before what is new. Changes of the world (its code, checks, grants, page,
+incidents and what it is called) hold the change lock one after the other, each until its record is durable.
+Edits of data and interrupted operations need no job and are drafted where they arrive.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque
+
 from engine import limits
 from engine.hub import refusals
-from engine.hub.commit import commit
+from engine.hub.commit import commit, may_commit
+from engine.hub.door import refuse_at_door, refuse_in_turn, refuse_incident
 from engine.hub.messages import (
     Admit,
     Answer,
     Append,
     Call,
     CancelTimer,
+    CloseIncident,
     Describe,
-    Develop,
     Drain,
     EditData,
     Effect,
     Execute,
+    Grant,
     Interrupt,
     Operation,
     Purge,
     Refusal,
+    RemoveCheck,
     Request,
-    Rollback,
     RunJob,
+    SetPage,
     SetTimer,
     TimerFired,
-    Upgrade,
+    TryCall,
     Write,
 )
+from engine.hub.parks import ask_timed_out, resume_ready
 from engine.hub.requests import Claim
-from engine.hub.world import Op, World, draft, refuse, take_number
+from engine.hub.world import Op, World, draft, leave, refuse, take_number
 
-_CALLS = (Call, Execute)
+_CALLS = (Call, Execute, TryCall)
 _DRAFTED_ON_ARRIVAL = {EditData: "data-edit", Interrupt: "interrupted"}
-_MAKE_REVISIONS = (Develop, Rollback, Upgrade)
-_NEED_REASON = (Rollback, EditData, Purge)
+_DRAFTED_IN_TURN = {
+    Describe: "describe",
+    RemoveCheck: "check-removed",
+    CloseIncident: "incident-closed",
+    Grant: "granted",
+    SetPage: "page-set",
+    Purge: "purge",
+}
 
 
 # ---- events ------------------------------------------------------------------------------------------------
@@ -58,7 +71,8 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
                 _repeat(world, event.op, claim, request, effects)
                 return
             request = None  # what was interrupted is recorded all the same; the id stays with its first owner
-    refusal = _refuse_at_door(world, operation)
+    world.drained = False
+    refusal = refuse_at_door(world, operation)
     if refusal is not None:
         effects.append(Answer(event.op, None, refusal))
         return
@@ -77,39 +91,37 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
 
 
 def timer_fired(world: World, event: TimerFired, effects: list[Effect]) -> None:
-    """A call's time to start is over; if it has started meanwhile, nothing happens."""
-    op = world.queue.pop(event.token, None)
+    """A call's time to start is over, or another world's to answer; if it came meanwhile, nothing happens."""
+    if event.token < 0:
+        ask_timed_out(world, event.token)
+        return
+    op = world.queue.pop(event.token, None) or world.queue_inner.pop(event.token, None)
     if op is not None:
         refuse(world, op, effects, refusals.busy("this call could not start in time"))
 
 
 def drain(world: World, event: Drain, effects: list[Effect]) -> None:
+    """What other worlds wait for may still start: their calls are running work too."""
     world.draining = True
-    _refuse_queued(world, refusals.draining(), effects)
+    _refuse_calls(world, world.queue, refusals.draining(), effects)
+    _refuse_changes(world, refusals.draining(), effects)
 
 
 def start_what_can(world: World, effects: list[Effect]) -> None:
     """After every event: let everything happen that nothing is in the way of any more, oldest first."""
-    while world.held and world.alone is None:
-        op = world.held.popleft()
-        done, op.held = op.held, None
-        assert done is not None
-        commit(world, op, done, effects)
+    if world.held:
+        _commit_held(world, effects)
+    while world.admitted:
+        _start_job(world, world.admitted.popleft(), effects)
     if world.waiting:
         _run_again(world, effects)
-    while world.change is None and world.changes_queued:
-        _take_change_lock(world, world.changes_queued.popleft(), effects)
-    purge = world.change
-    if purge is not None and purge.phase == "queued" and not world.slots:
-        _draft_without_job(world, purge, "purge", effects)
-    while world.queue and _has_free_slot(world):
-        _, op = world.queue.popitem(last=False)
-        effects.append(CancelTimer(op.id))
-        refusal = _refuse_by_state(world, op.operation)
-        if refusal is None:
-            _start_call(world, op, effects)
-        else:
-            refuse(world, op, effects, refusal)
+    _change_further(world, effects)
+    if world.ready:
+        resume_ready(world, effects)
+    if world.queue_inner:
+        _start_queued(world, world.queue_inner, effects)
+    if world.queue:
+        _start_queued(world, world.queue, effects)
 
 
 # ---- request ids -------------------------------------------------------------------------------------------
@@ -129,81 +141,55 @@ def _repeat(world: World, op_id: int, claim: Claim, request: Request, effects: l
         effects.append(Answer(op_id, claim.seq))
 
 
-# ---- the door ----------------------------------------------------------------------------------------------
+# ---- calls ------------------------------------------------------------------------------------------------
 
 
-def _refuse_at_door(world: World, operation: Operation) -> Refusal | None:
-    refusal = _refuse_by_state(world, operation)
-    if refusal is not None:
-        return refusal
-    if isinstance(operation, Interrupt):
-        return None
-    if world.draining:
-        return refusals.draining()
-    if isinstance(operation, _CALLS):
-        if len(world.queue) >= limits.CALLS_QUEUED_MAX:
-            return refusals.busy(f"{limits.CALLS_QUEUED_MAX} calls wait already")
-        return None
-    if isinstance(operation, _NEED_REASON) and not operation.reason.strip():
-        return refusals.bad_reason()
-    if not isinstance(operation, EditData) and len(world.changes_queued) >= limits.DEVELOPS_QUEUED_MAX:
-        return refusals.busy(f"{limits.DEVELOPS_QUEUED_MAX} changes wait already")
-    return None
-
-
-def _refuse_by_state(world: World, operation: Operation) -> Refusal | None:
-    """Asked at the door and again when a queued operation's turn comes."""
-    if world.purged:
-        return refusals.purged()
-    if world.is_purging:
-        return refusals.purging()
-    if world.archived and not (
-        isinstance(operation, (Purge, Interrupt))
-        or (isinstance(operation, Describe) and operation.archived is False)
-    ):
-        return refusals.archived()
-    if world.frozen and isinstance(operation, _MAKE_REVISIONS):
-        return refusals.frozen()
-    return None
-
-
-def _refuse_rollback(world: World, operation: Rollback) -> Refusal | None:
-    """Asked when its turn comes, since the changes before it may move the head."""
-    if operation.revision == world.revision:
-        return refusals.already_head(operation.revision)
-    if not 0 <= operation.revision < world.revision:
-        return refusals.no_revision(operation.revision, head=world.revision)
-    return None
-
-
-def _refuse_queued(world: World, refusal: Refusal, effects: list[Effect]) -> None:
-    while world.queue:
-        _, op = world.queue.popitem(last=False)
-        effects.append(CancelTimer(op.id))
-        refuse(world, op, effects, refusal)
-    while world.changes_queued:
-        refuse(world, world.changes_queued.popleft(), effects, refusal)
-
-
-# ---- starting ----------------------------------------------------------------------------------------------
-
-
-def _has_free_slot(world: World) -> bool:
-    return world.slots < limits.CALLS_RUNNING_MAX and world.alone is None
+def _has_free_slot(world: World, op: Op) -> bool:
+    """Whether a new call may start. Those of the world's own clients leave room to who must run again."""
+    if op.path:
+        return world.slots < limits.CALLS_RUNNING_MAX and (world.alone is None or world.alone_yields)
+    return world.places_taken < limits.CALLS_RUNNING_MAX and world.alone is None
 
 
 def _enter_call(world: World, op: Op, monotonic_flicks: int, effects: list[Effect]) -> None:
-    if _has_free_slot(world):
+    queue = world.queue_inner if op.path else world.queue
+    if _has_free_slot(world, op):
         _start_call(world, op, effects)
-    else:
-        op.move("queued")
-        world.queue[op.id] = op
+        return
+    op.move("queued")
+    queue[op.id] = op
+    if not op.is_durably_admitted:  # which was promised an outcome, however long it takes
         effects.append(SetTimer(op.id, monotonic_flicks + limits.CALL_START_FLICKS_MAX))
+
+
+def _start_queued(world: World, queue: OrderedDict[int, Op], effects: list[Effect]) -> None:
+    while queue and _has_free_slot(world, next(iter(queue.values()))):
+        _, op = queue.popitem(last=False)
+        _cancel_start_timer(op, effects)
+        refusal = refuse_in_turn(world, op.operation)
+        if refusal is None:
+            _start_call(world, op, effects)
+        else:
+            refuse(world, op, effects, refusal)
 
 
 def _start_call(world: World, op: Op, effects: list[Effect]) -> None:
     world.slots += 1
-    _start_job(world, op, effects)
+    operation = op.operation
+    if _is_asynchronous(operation):
+        _draft_without_job(world, op, "admitted", effects)
+    else:
+        _start_job(world, op, effects)
+
+
+def _is_asynchronous(operation: Operation) -> bool:
+    """A retry never is: it may yet be refused, where another has closed its incident before it."""
+    return (
+        type(operation) is Call
+        and operation.asynchronous
+        and operation.admitted is None
+        and operation.retries is None
+    )
 
 
 def _run_again(world: World, effects: list[Effect]) -> None:
@@ -212,31 +198,94 @@ def _run_again(world: World, effects: list[Effect]) -> None:
         world.alone = next((op for op in world.waiting if op.rerun >= limits.ALONE_FROM_RERUN), None)
         if world.alone is not None:
             world.alone.wait_seq = world.data.newest_seq
-    alone = world.alone
-    ready = [
-        op for op in world.waiting if op.wait_seq <= world.durable_seq and (alone is None or alone is op)
-    ]
-    for op in ready:
+    for op in [op for op in world.waiting if op.wait_seq <= world.durable_seq and may_commit(world, op)]:
+        if world.slots == limits.CALLS_RUNNING_MAX:
+            return
         world.waiting.remove(op)
-        _start_job(world, op, effects)
+        refusal = refuse_incident(world, op.retries) if op.retries is not None else None
+        if refusal is None:
+            world.slots += 1
+            _start_job(world, op, effects)
+        else:
+            leave(world, op, effects)
+            refuse(world, op, effects, refusal)
+
+
+def _commit_held(world: World, effects: list[Effect]) -> None:
+    """What ended while another call ran alone, in the order in which it ended."""
+    held, world.held = world.held, deque()
+    for op in held:
+        if may_commit(world, op):
+            done, op.held = op.held, None
+            assert done is not None
+            commit(world, op, done, effects)
+        else:
+            world.held.append(op)
+
+
+def _refuse_calls(world: World, queue: OrderedDict[int, Op], refusal: Refusal, effects: list[Effect]) -> None:
+    while queue:
+        _, op = queue.popitem(last=False)
+        _cancel_start_timer(op, effects)
+        refuse(world, op, effects, refusal)
+
+
+def _cancel_start_timer(op: Op, effects: list[Effect]) -> None:
+    if not op.is_durably_admitted:
+        effects.append(CancelTimer(op.id))
+
+
+# ---- changes -----------------------------------------------------------------------------------------------
+
+
+def _change_further(world: World, effects: list[Effect]) -> None:
+    while world.change is None and world.changes_queued:
+        _take_change_lock(world, world.changes_queued.popleft(), effects)
+    change = world.change
+    if change is not None and change.phase == "queued" and not _is_in_the_way(world, change):
+        _draft_change(world, change, effects)
 
 
 def _take_change_lock(world: World, op: Op, effects: list[Effect]) -> None:
-    operation = op.operation
-    refusal = _refuse_by_state(world, operation)
-    if refusal is None and isinstance(operation, Rollback):
-        refusal = _refuse_rollback(world, operation)
+    refusal = refuse_in_turn(world, op.operation)
     if refusal is not None:
         refuse(world, op, effects, refusal)
         return
     world.change = op
-    if isinstance(operation, Purge):
-        # Nothing may follow a tombstone: what is queued is refused; it is drafted once no call is under way.
-        _refuse_queued(world, refusals.purging(), effects)
-    elif isinstance(operation, Describe):
-        _draft_without_job(world, op, "describe", effects)
-    else:
+    if isinstance(op.operation, Purge):
+        # Nothing may follow a tombstone: what is queued is refused.
+        _refuse_calls(world, world.queue_inner, refusals.purging(), effects)
+        _refuse_calls(world, world.queue, refusals.purging(), effects)
+        _refuse_changes(world, refusals.purging(), effects)
+    elif type(op.operation) not in _DRAFTED_IN_TURN:
         _start_job(world, op, effects)
+
+
+def _is_in_the_way(world: World, change: Op) -> bool:
+    """A purge waits for every call under way; who closes an incident, for a drafted record that closes it."""
+    operation = change.operation
+    if isinstance(operation, Purge):
+        return world.is_calling
+    return isinstance(operation, CloseIncident) and operation.incident in world.closing
+
+
+def _draft_change(world: World, change: Op, effects: list[Effect]) -> None:
+    operation = change.operation
+    refusal = refuse_incident(world, operation.incident) if isinstance(operation, CloseIncident) else None
+    if refusal is None:
+        _draft_without_job(world, change, _DRAFTED_IN_TURN[type(operation)], effects)
+    else:  # what it waited for has closed the incident
+        world.change = None
+        refuse(world, change, effects, refusal)
+        _change_further(world, effects)
+
+
+def _refuse_changes(world: World, refusal: Refusal, effects: list[Effect]) -> None:
+    while world.changes_queued:
+        refuse(world, world.changes_queued.popleft(), effects, refusal)
+
+
+# ---- jobs and drafts ---------------------------------------------------------------------------------------
 
 
 def _start_job(world: World, op: Op, effects: list[Effect]) -> None:
@@ -256,6 +305,8 @@ def _draft_without_job(world: World, op: Op, kind: str, effects: list[Effect]) -
         record = draft(world, op, kind, None, writes=(Write(operation.key, operation.value),))
     elif isinstance(operation, Interrupt):
         record = draft(world, op, kind, operation.detail, number=take_number(world, kind))
+    elif isinstance(operation, CloseIncident):
+        record = draft(world, op, kind, None, closes=operation.incident)
     else:
         record = draft(world, op, kind, None)
     effects.append(Append((record,), True))

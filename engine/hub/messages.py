@@ -11,152 +11,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-# ---- operations: what a client may ask of one world --------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Develop:
-    source: str
-    summary: str
-    commonjs: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """`path`: the worlds that it has passed through, the first one first, without this one.
-
-    `retries` is the incident that it tries again. `asynchronous`: its client wants to hear that it is admitted,
-    durably, and asks for the outcome later. `admitted` is the record of that, where recovery runs it again.
-    """
-
-    function: str
-    args: bytes  # a JSON array
-    path: tuple[str, ...] = ()
-    retries: int | None = None
-    asynchronous: bool = False
-    admitted: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Execute:
-    expression: str
-
-
-@dataclass(frozen=True, slots=True)
-class TryCall:
-    """A call by another world's preview: a preview too. `session` is the host's, and holds its overlay."""
-
-    function: str
-    args: bytes
-    path: tuple[str, ...]
-    session: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Enrol:
-    name: str
-    expression: str
-    counterexample: str
-    generator: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveCheck:
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class CloseIncident:
-    incident: int
-    how: str  # "answered" or "dismissed"
-    reason: str
-    value: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    worlds: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetPage:
-    access: str  # "private", "link" or "public"
-    functions: tuple[str, ...]
-    link_hash: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rollback:
-    revision: int
-    reason: str
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Upgrade:
-    """Put the present prelude behind the head of a world that was made on an older one."""
-
-
-@dataclass(frozen=True, slots=True)
-class EditData:
-    key: str
-    value: bytes | None  # JSON text; None deletes
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Describe:
-    name: str | None = None
-    archived: bool | None = None
-    frozen: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Purge:
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """Write the state down, so that rebuilding and replaying need not begin at the genesis."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupt:
-    """What recovery found in the in-flight file: an operation of a dead process; `detail` is its entry."""
-
-    detail: Any
-    request: Request | None = None
-
-
-Operation = (
-    Develop
-    | Call
-    | Execute
-    | TryCall
-    | Enrol
-    | RemoveCheck
-    | CloseIncident
-    | Grant
-    | SetPage
-    | Rollback
-    | Upgrade
-    | EditData
-    | Describe
-    | Purge
-    | Checkpoint
-    | Interrupt
+from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds all its words here
+    Call,
+    Checkpoint,
+    CloseIncident,
+    Describe,
+    Develop,
+    EditData,
+    Enrol,
+    Execute,
+    Grant,
+    Interrupt,
+    Operation,
+    Purge,
+    RemoveCheck,
+    Request,
+    Rollback,
+    SetPage,
+    TryCall,
+    Upgrade,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A client's request id and the hash of what it asked (Invariant 10)."""
-
-    id: str
-    hash: str
-
 
 # ---- events ------------------------------------------------------------------------------------------------
 
@@ -217,19 +91,23 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class CallWaiting:
-    """A call or preview cannot go on before another world answers. `asks` are new; `detail` is all it goes on with."""
+    """A call or preview cannot go on before another world answers: one of `asks`, or of those before them.
+
+    `detail` is all that it goes on with.
+    """
 
     op: int
     asks: tuple[Ask, ...]
     detail: Any
+    monotonic_flicks: int  # of now: the asks are answered within a time
 
 
 @dataclass(frozen=True, slots=True)
 class PeerAnswered:
-    """What came of an ask. `value` is JSON text, or the error's text; `kind` is then the kind of failure."""
+    """What came of an AskPeer. `value` is JSON text, or the error's text; `kind` is then the kind of failure."""
 
     op: int
-    ordinal: int
+    ordinal: int  # that of the AskPeer
     ok: bool
     value: bytes
     kind: str = ""
@@ -279,7 +157,7 @@ class TimerFired:
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """No new work; what runs ends."""
+    """No new work, but for other worlds' running calls; what runs ends or stays parked."""
 
 
 Event = (
@@ -328,7 +206,11 @@ class RunJob:
 
 @dataclass(frozen=True, slots=True)
 class AskPeer:
-    """Ask another world, once for each `request_id` (Invariant 11); feed back PeerAnswered. `path` ends here."""
+    """Ask another world, once for each `request_id` (Invariant 11); feed back PeerAnswered. `path` ends here.
+
+    `ask.ordinal` counts the asks of the operation over all its runs, so that what an earlier run asked and
+    this one did not is told apart, however late its answer comes.
+    """
 
     op: int
     ask: Ask
@@ -338,7 +220,7 @@ class AskPeer:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer as the call heard it."""
+    """An answer as the operation heard it; `ordinal` counts the calls of its last run."""
 
     ordinal: int
     world: str
@@ -384,11 +266,15 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """End this operation for its client: with what the record `seq` says, or with a refusal."""
+    """End this operation for its client: with what the record `seq` says, or with a refusal.
+
+    With `goes_on` it ends for its client alone, who hears that it is admitted; another answer ends it.
+    """
 
     op: int
     seq: int | None = None
     refusal: Refusal | None = None
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +300,11 @@ class CancelTimer:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """A draining world has nothing running, queued or unappended."""
+    """A draining world has nothing running, queued or unappended.
+
+    Calls that are durably admitted may be parked: the next process runs them again. A call of another world
+    may still arrive; once it has ended, this is said again.
+    """
 
 
 Effect = RunJob | AskPeer | Append | Answer | SetTimer | CancelTimer | Drained

@@ -14,6 +14,8 @@ CODES = (
     "bad-reason",
     "already-head",
     "no-revision",
+    "no-incident",
+    "closed",
     "request-conflict",
     "storage",
 )
@@ -74,6 +76,19 @@ def already_head(revision: int) -> Refusal:
 def no_revision(revision: int, *, head: int) -> Refusal:
     return Refusal(
         "no-revision", f"revision: there is no revision {revision}", hint=f"the revisions are 0 to {head}"
+    )
+
+
+def no_incident(incident: int, *, newest: int) -> Refusal:
+    hint = f"the incidents are 1 to {newest}" if newest else "the world has had no incident"
+    return Refusal("no-incident", f"there is no incident {incident}", hint=hint)
+
+
+def incident_closed(incident: int) -> Refusal:
+    return Refusal(
+        "closed",
+        f"incident {incident} is closed",
+        hint="it was retried, answered or dismissed; call the function anew if that is meant",
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from engine.hub import refusals
-from engine.hub.messages import AppendFailed, Describe, Draft, Durable, Effect
-from engine.hub.world import NUMBERED, World, answer, refuse
+from engine.hub.messages import Answer, AppendFailed, Call, Describe, Draft, Durable, Effect
+from engine.hub.world import NUMBERED, Op, World, answer, end_run, refuse
 
 
 def durable(world: World, event: Durable, effects: list[Effect]) -> None:
@@ -21,6 +22,7 @@ def append_failed(world: World, event: AppendFailed, effects: list[Effect]) -> N
     world.next_seq = world.durable_seq + 1
     world.next_numbers = dict(world.durable_numbers)
     world.data.drop_drafts()
+    world.closing.clear()
     for op in world.waiting:
         op.wait_seq = world.durable_seq
     for record in dropped:
@@ -28,6 +30,8 @@ def append_failed(world: World, event: AppendFailed, effects: list[Effect]) -> N
         if client is not None:
             if client is world.change:
                 world.change = None
+            elif record.kind == "admitted":
+                end_run(world)
             refuse(world, client, effects, refusals.storage(event.reason))
 
 
@@ -43,13 +47,33 @@ def _settle(world: World, seq: int, effects: list[Effect]) -> None:
         record = pending.popleft()
         _become_state(world, record)
         op = world.ops.get(record.op)
-        if op is not None:
-            if op is world.change:
-                world.change = None
-            answer(world, op, effects, record.seq)
+        if op is None:
+            continue
+        if record.kind == "admitted":
+            _begin_admitted(world, op, record.seq, effects)
+            continue
+        if op is world.change:
+            world.change = None
+        answer(world, op, effects, record.seq)
+
+
+def _begin_admitted(world: World, op: Op, seq: int, effects: list[Effect]) -> None:
+    """Its client, and those who asked the same, hear that it is admitted; it goes on for nobody.
+
+    Its request id is answered by this record for good, so its outcome carries none (Invariant 10).
+    """
+    effects.append(Answer(op.id, seq, goes_on=True))
+    if op.request is not None:
+        effects.extend(Answer(joined, seq) for joined in world.requests.record(op.request.id, seq))
+        op.request = None
+    assert type(op.operation) is Call
+    op.operation = replace(op.operation, admitted=seq)
+    world.admitted.append(op)
 
 
 def _become_state(world: World, record: Draft) -> None:
+    if world.closing:
+        _close_incidents(world, record.seq)
     if record.number is not None:
         world.durable_numbers[NUMBERED[record.kind]] = record.number + 1
     if record.kind == "revision":
@@ -64,3 +88,11 @@ def _become_state(world: World, record: Draft) -> None:
             world.archived = operation.archived
         if operation.frozen is not None:
             world.frozen = operation.frozen
+
+
+def _close_incidents(world: World, seq: int) -> None:
+    for incident, closing_seq in list(world.closing.items()):  # in the order of their records
+        if closing_seq > seq:
+            return
+        del world.closing[incident]
+        world.closed[incident] = None

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.hub import admission, commit, settle
+from engine.hub import admission, commit, parks, settle
 from engine.hub.messages import (
     Admit,
     AppendFailed,
     AttemptDone,
     CallDone,
+    CallWaiting,
     Drain,
     Drained,
     Durable,
     Effect,
     Event,
     JobLost,
+    PeerAnswered,
     TimerFired,
 )
 from engine.hub.world import World, check, prune
@@ -26,6 +28,8 @@ _HANDLERS: dict[type, Callable[[World, Any, list[Effect]], None]] = {
     TimerFired: admission.timer_fired,
     Drain: admission.drain,
     CallDone: commit.call_done,
+    CallWaiting: parks.call_waiting,
+    PeerAnswered: parks.peer_answered,
     AttemptDone: commit.attempt_done,
     JobLost: commit.job_lost,
     Durable: settle.durable,
@@ -42,7 +46,7 @@ def step(world: World, event: Event) -> list[Effect]:
     effects: list[Effect] = []
     _HANDLERS[type(event)](world, event, effects)
     admission.start_what_can(world, effects)
-    if world.draining and not world.drained and world.is_idle:
+    if world.draining and not world.drained and world.is_at_rest:
         world.drained = True
         effects.append(Drained())
     prune(world)

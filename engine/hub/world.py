@@ -3,10 +3,13 @@
 An operation's life (`Op.phase`), and who moves it:
 
     queued --admission--> running --commit--> drafted --durable--> (answered)
-                           |   ^ \\--commit--> held --commit--> drafted, waiting
-                           v   | admission
-                          waiting  (it read what another changed; it runs again once that is durable)
+                          |  ^ | ^ \\--commit--> held --commit--> drafted, waiting
+                          |  | | | admission
+                          |  | waiting  (it read what another changed; it runs again once that is durable)
+                          |  | parks
+                          parked --parks--> ready  (another world has answered; it goes on once a slot is free)
 
+An asynchronous call is `admitting` before it runs: until the record that says so is durable.
 From every phase it can also end in a refusal: nothing recorded, its request id free again.
 """
 
@@ -17,13 +20,29 @@ from typing import Any
 
 from engine import limits
 from engine.hub.data import VersionedData
-from engine.hub.messages import Admit, Answer, CallDone, Draft, Effect, Loaded, Purge, Refusal
+from engine.hub.messages import (
+    Admit,
+    Answer,
+    Call,
+    CallDone,
+    CancelTimer,
+    Draft,
+    Effect,
+    Loaded,
+    Purge,
+    Refusal,
+    TryCall,
+)
 from engine.hub.requests import Requests
+from engine.hub.talk import Talk
 
 MOVES = {
-    "arrived": ("queued", "running", "drafted"),
-    "queued": ("running", "drafted"),
-    "running": ("drafted", "held", "waiting"),
+    "arrived": ("queued", "admitting", "running", "drafted"),
+    "queued": ("admitting", "running", "drafted"),
+    "admitting": ("running",),
+    "running": ("drafted", "held", "waiting", "parked"),
+    "parked": ("ready",),
+    "ready": ("running",),
     "held": ("drafted", "waiting"),
     "waiting": ("running",),
     "drafted": (),
@@ -42,12 +61,14 @@ class Op:
         "held",
         "id",
         "operation",
+        "path",
         "phase",
         "request",
         "rerun",
         "revision",
         "seed",
         "snapshot",
+        "talk",
         "wait_seq",
     )
 
@@ -64,6 +85,20 @@ class Op:
         self.rerun = 0
         self.wait_seq = 0  # while waiting: the sequence that must be durable before it runs again
         self.held: CallDone | None = None  # while held: what its run came to
+        self.talk: Talk | None = None  # with other worlds, once it has asked one
+        operation = self.operation
+        # The worlds whose calls wait for this one, the first one first.
+        self.path = operation.path if isinstance(operation, (Call, TryCall)) else ()
+
+    @property
+    def is_durably_admitted(self) -> bool:
+        """It ends in a recorded outcome even if this process does not live to see it (Invariant 16)."""
+        return type(self.operation) is Call and self.operation.admitted is not None
+
+    @property
+    def retries(self) -> int | None:
+        """The incident that it tries again, and closes if it succeeds."""
+        return self.operation.retries if type(self.operation) is Call else None
 
     def move(self, phase: str) -> None:
         assert phase in MOVES[self.phase], f"operation {self.id} moves from {self.phase} to {phase}"
@@ -74,10 +109,14 @@ class World:
     """Opened by `open_world`, changed by `step` alone. The host may read `data` and the durable fields."""
 
     __slots__ = (
+        "admitted",
         "alone",
         "archived",
+        "ask_timers",
         "change",
         "changes_queued",
+        "closed",
+        "closing",
         "data",
         "drained",
         "draining",
@@ -89,10 +128,14 @@ class World:
         "jobs",
         "next_numbers",
         "next_seq",
+        "next_token",
         "ops",
+        "parked",
         "pending",
         "purged",
         "queue",
+        "queue_inner",
+        "ready",
         "requests",
         "revision",
         "slots",
@@ -109,6 +152,7 @@ class World:
         self.purged = loaded.purged
         self.data = VersionedData(loaded.rows, loaded.seq)
         self.requests = Requests(loaded.requests)
+        self.closed = dict.fromkeys(loaded.closed_incidents)
         # Drafted and not yet durable, in order; the numbers that follow them, and that follow the state.
         self.pending: deque[Draft] = deque()
         self.next_seq = loaded.seq + 1
@@ -118,13 +162,18 @@ class World:
             "incident": loaded.next_incident,
         }
         self.durable_numbers = dict(self.next_numbers)
+        self.closing: dict[int, int] = {}  # incident -> the drafted record that closes it
         # Every operation that has arrived and has no answer yet; those below are some of them.
         self.ops: dict[int, Op] = {}
-        self.jobs: OrderedDict[int, Op] = (
-            OrderedDict()
-        )  # run, or are held: their snapshots are kept; oldest first
+        self.jobs: OrderedDict[int, Op] = OrderedDict()  # their snapshots are kept; oldest first
         self.queue: OrderedDict[int, Op] = OrderedDict()  # calls and previews that wait for a slot
-        self.slots = 0  # calls and previews that have one: from their start until they are drafted
+        self.queue_inner: OrderedDict[int, Op] = OrderedDict()  # those that other worlds' calls wait for
+        self.slots = 0  # calls and previews that run or are being admitted
+        self.admitted: deque[Op] = deque()  # asynchronous calls with a slot whose jobs begin now
+        self.parked: dict[int, Op] = {}  # parked and ready
+        self.ready: deque[Op] = deque()
+        self.ask_timers: dict[int, tuple[Op, int]] = {}  # token -> an ask without an answer
+        self.next_token = -1  # of an ask's timer; that of a queued call is its number
         self.waiting: list[Op] = []  # calls that will run again
         self.held: deque[Op] = deque()  # writing calls that ended while another runs alone
         self.alone: Op | None = None  # a call on a hot key: no other starts or commits writes ahead of it
@@ -137,6 +186,33 @@ class World:
     def is_idle(self) -> bool:
         """Nothing runs, is queued, or is drafted and not durable."""
         return not self.ops and not self.pending
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Idle but for parked calls that the next process runs again."""
+        return not self.pending and all(
+            op.phase == "parked" and op.is_durably_admitted for op in self.ops.values()
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """No further call may wait, for a slot or for another world."""
+        return len(self.queue) + len(self.queue_inner) + len(self.parked) >= limits.CALLS_QUEUED_MAX
+
+    @property
+    def places_taken(self) -> int:
+        """Slots, as new calls of this world's own clients find them: who must run again keeps a place."""
+        return self.slots + len(self.held) + len(self.waiting)
+
+    @property
+    def is_calling(self) -> bool:
+        """A call or preview has started and is not drafted."""
+        return bool(self.slots or self.jobs or self.waiting)
+
+    @property
+    def alone_yields(self) -> bool:
+        """Who runs alone waits for another world: what other worlds wait for goes on, lest they wait in a ring."""
+        return self.alone is not None and self.alone.phase == "parked"
 
     @property
     def is_purging(self) -> bool:
@@ -162,9 +238,13 @@ def draft(
     number: int | None = None,
     failure: str | None = None,
     writes: tuple = (),
+    closes: int | None = None,
 ) -> Draft:
-    """The record of `op`'s outcome, next in order (Invariants 6, 16); its writes are seen once durable."""
-    op.move("drafted")
+    """The record of `op`'s outcome, next in order (Invariants 6, 16); its writes are seen once durable.
+
+    `closes` is the incident that it closes.
+    """
+    op.move("admitting" if kind == "admitted" else "drafted")
     seq = world.next_seq
     world.next_seq = seq + 1
     record = Draft(
@@ -183,8 +263,12 @@ def draft(
         writes,
         failure,
         detail,
+        tuple(op.talk.heard) if op.talk is not None else (),
     )
     world.pending.append(record)
+    if closes is not None:
+        assert closes not in world.closed and closes not in world.closing, "an incident is closed once"
+        world.closing[closes] = seq
     if writes:
         world.data.apply(seq, writes)
     return record
@@ -205,6 +289,23 @@ def answer(world: World, op: Op, effects: list[Effect], seq: int) -> None:
     if op.request is not None:
         assert seq <= world.durable_seq, "Invariant 1"
         effects.extend(Answer(joined, seq) for joined in world.requests.record(op.request.id, seq))
+
+
+def end_run(world: World) -> None:
+    """A call or preview has stopped running, for now or for good: its slot is free."""
+    world.slots -= 1
+
+
+def leave(world: World, op: Op, effects: list[Effect]) -> None:
+    """A call or preview has run for the last time: its snapshot, its being alone and its asks end."""
+    world.jobs.pop(op.id, None)  # one that was to run again had left
+    if world.alone is op:
+        world.alone = None
+    if op.talk is not None:
+        for asked in op.talk.open.values():
+            del world.ask_timers[asked.token]
+            effects.append(CancelTimer(asked.token))
+        op.talk.open.clear()
 
 
 def refuse(world: World, op: Op, effects: list[Effect], refusal: Refusal) -> None:
@@ -231,16 +332,26 @@ def check(world: World) -> None:
     )
     assert world.data.newest_seq < world.next_seq
     assert world.durable_numbers["revision"] == world.revision + 1, "Invariant 17"
-    assert world.slots <= limits.CALLS_RUNNING_MAX and len(world.queue) <= limits.CALLS_QUEUED_MAX
+    assert 0 <= world.slots <= limits.CALLS_RUNNING_MAX
+    assert len(world.queue) + len(world.queue_inner) <= limits.CALLS_QUEUED_MAX
     assert len(world.changes_queued) <= limits.DEVELOPS_QUEUED_MAX
     if world.ops:
-        blocked = world.alone is not None or world.is_purging
-        assert blocked or world.slots == limits.CALLS_RUNNING_MAX or not world.queue, "a free slot is used"
+        free = world.slots < limits.CALLS_RUNNING_MAX
+        if world.queue:
+            assert world.alone is not None or world.places_taken >= limits.CALLS_RUNNING_MAX, (
+                "a free slot is used"
+            )
+        if free:
+            assert not world.ready, "a free slot is used by who has an answer"
+            assert not world.queue_inner or (world.alone is not None and not world.alone_yields), (
+                "a free slot is used by what another world waits for"
+            )
         assert world.change is not None or not world.changes_queued, "a free lock is taken"
         assert world.alone is not None or not world.held, "what is held waits for somebody"
         assert world.alone is None or world.alone.id in world.ops, "who runs alone is still there"
+        assert len(world.ready) <= len(world.parked), "who is ready was parked"
+        assert not world.admitted, "what is admitted begins at once"
     else:
-        assert not world.jobs and not world.slots and not world.alone and not world.change, (
-            "nothing is left behind"
-        )
+        assert not (world.jobs or world.slots or world.alone or world.change), "nothing is left behind"
+        assert not (world.parked or world.ask_timers or world.waiting), "nothing is left behind"
     assert not world.draining or not (world.queue or world.changes_queued), "a draining world starts nothing"

@@ -8,8 +8,7 @@ What survives for certain is what was synced. Of the rest an image keeps, by its
 - `data_only`: the content without the names.
 - `torn`: the operations up to one of them, and some sectors of the next.
 - `reordered`: each sector in any version it had since the last sync, any size it had, and of the operations
-  on names either the first few in each directory or any set (an operation never without earlier ones on the
-  same file).
+  on names either the first few in each directory or any set (none without those it builds on).
 - `garbled`: as `reordered`, and sectors that were being written may also hold zeros, noise or a half of each
   version.
 
@@ -109,7 +108,7 @@ def _cut_of(media: Media, entropy: SimEntropy) -> tuple[int, int]:
 def _namings_kept(
     media: Media, kind: CrashKind, cut: tuple[int, int], entropy: SimEntropy
 ) -> list[PendingNaming]:
-    """The operations on names that took place, in order; none on a file of which an earlier one is lost."""
+    """The operations on names that took place, in order."""
     if kind in ("lost", "data_only"):
         return []
     if kind in ("kept", "names_only"):
@@ -121,13 +120,28 @@ def _namings_kept(
         kept.update(_first_few_by_directory(media.namings, entropy))
     else:
         kept.update(pending.op for pending in media.namings if entropy.chance(1, 2))
+    return _possible(media.namings_limbo + media.namings, kept)
+
+
+def _possible(namings: list[PendingNaming], kept: set[int]) -> list[PendingNaming]:
+    """Of the operations that are kept those that can be: what they build on is kept too.
+
+    An operation builds on earlier ones on the same file, which has one name at a time, and on the one that made way
+    for the name it gives: else it would put out a file that nobody replaced.
+    """
     lost: set[int] = set()  # nodes; membership only
+    taken: set[tuple[int, str]] = set()  # names that were not made free; membership only
     possible: list[PendingNaming] = []
-    for pending in media.namings_limbo + media.namings:
-        if pending.op in kept and pending.naming.node not in lost:
+    for pending in namings:
+        naming = pending.naming
+        builds_on_lost = naming.node in lost or any(
+            entry.node and (entry.directory, entry.name) in taken for entry in naming.entries
+        )
+        if pending.op in kept and not builds_on_lost:
             possible.append(pending)
         else:
-            lost.add(pending.naming.node)
+            lost.add(naming.node)
+            taken.update((entry.directory, entry.name) for entry in naming.entries if not entry.node)
     return possible
 
 

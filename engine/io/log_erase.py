@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.io.disk import Disk
+from engine.io.entropy import Entropy
 from engine.io.log import LogEntry
-from engine.io.log_format import Batch, encode_batch, encode_segment_header
+from engine.io.log_format import KEY_BYTES, Batch, encode_batch, encode_segment_header
 from engine.io.log_index import SegmentIndex
-from engine.io.log_survey import Segment
+from engine.io.log_segment import Segment
 from engine.limits import SECTOR_BYTES
 
 Erasable = Callable[[LogEntry], bool]
 
 
 def rewrite_without_bodies(
-    disk: Disk, segment: Segment, erasable: Erasable, *, key: bytes, temporary: str
+    disk: Disk, entropy: Entropy, segment: Segment, erasable: Erasable, temporary: str
 ) -> tuple[Segment, int] | None:
     """Write the segment's next generation to `temporary`, durably; it, and the bytes of bodies left out.
 
@@ -26,6 +27,7 @@ def rewrite_without_bodies(
         return None
     if disk.exists(temporary):
         disk.remove(temporary)
+    key = entropy.draw(KEY_BYTES)
     source, target = disk.open(segment.path), disk.open(temporary, create=True)
     erased_bytes = 0
     index = SegmentIndex(segment.index.batch_before)

@@ -19,7 +19,7 @@ from blake3 import blake3
 
 from engine.ids import content_id
 from engine.io.log import LogEntry, LogError, LogForeign, LogRotten, WrongSequence
-from engine.limits import LOG_BATCH_BYTES_MAX, SECTOR_BYTES
+from engine.limits import LOG_BATCH_BYTES_MAX, LOG_BATCH_RECORDS_MAX, SECTOR_BYTES
 
 FORMAT_VERSION = 1
 SEGMENT_MAGIC = b"FLICKSEG"
@@ -84,11 +84,12 @@ class RawBatch(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """An unpacked batch; `record_hashes` are those of its entries, in order."""
+    """An unpacked batch. `record_hashes` are those of its entries, in order; `places` their worlds and sequences."""
 
     number: int
     previous: bytes
     hash: bytes
+    places: bytes
     entries: list[LogEntry]
     record_hashes: list[bytes]
 
@@ -113,6 +114,10 @@ class BadBatch(Exception):
 def round_up(size_bytes: int) -> int:
     """The next sector boundary at or after."""
     return -(-size_bytes // SECTOR_BYTES) * SECTOR_BYTES
+
+
+def is_zero(content: bytes) -> bool:
+    return content == bytes(len(content))
 
 
 def record_hash(header: bytes) -> bytes:
@@ -175,9 +180,9 @@ def decode_head_slot(sector: bytes, file: str, offset_bytes: int) -> HeadMark:
     log_id = _decode_prefix(sector, HEAD_MAGIC, "the head file of a log", file, offset_bytes)
     fields, rest = sector[: -HASH_BYTES + _HEAD_SLOT_BYTES], sector[_HEAD_SLOT_BYTES:]
     check = sector[len(fields) : _HEAD_SLOT_BYTES]
-    if blake3(fields, derive_key_context=_HEAD_CONTEXT).digest() != check or any(rest):
+    if blake3(fields, derive_key_context=_HEAD_CONTEXT).digest() != check or not is_zero(rest):
         raise LogRotten(
-            "this half of the head file has changed since it was written",
+            "this half of the head file is not whole: a crash tore it, or it is rotten",
             file=file,
             offset_bytes=offset_bytes,
         )
@@ -187,36 +192,29 @@ def decode_head_slot(sector: bytes, file: str, offset_bytes: int) -> HeadMark:
 # Batches
 
 
-def chain_hash(number: int, previous: bytes, entries: Sequence[LogEntry], hashes: Sequence[bytes]) -> bytes:
-    """The hash of a batch: of its place, what was before it, its records' worlds, sequences and hashes."""
-    worlds, world_indexes = _world_table(entries)
-    columns = _pack_worlds(worlds, world_indexes, [entry.seq for entry in entries])
-    return _chain_hash(number, previous, columns, hashes)
-
-
-def _chain_hash(number: int, previous: bytes, columns: bytes, hashes: Sequence[bytes]) -> bytes:
-    content = previous + number.to_bytes(8, "little") + columns + b"".join(hashes)
+def _chain_hash(number: int, previous: bytes, places: bytes, hashes: Sequence[bytes]) -> bytes:
+    content = previous + number.to_bytes(8, "little") + places + b"".join(hashes)
     return blake3(content, derive_key_context=_CHAIN_CONTEXT).digest()
 
 
-def _world_table(entries: Sequence[LogEntry]) -> tuple[dict[str, int], list[int]]:
+def _pack_places(entries: Sequence[LogEntry]) -> bytes:
+    """The distinct worlds in order of appearance, then the columns of each entry's world and sequence."""
     worlds: dict[str, int] = {}
-    return worlds, [worlds.setdefault(entry.world, len(worlds)) for entry in entries]
-
-
-def _pack_worlds(worlds: dict[str, int], world_indexes: list[int], seqs: list[int]) -> bytes:
-    count = len(seqs)
+    columns = [worlds.setdefault(entry.world, len(worlds)) for entry in entries]
+    columns += [entry.seq for entry in entries]
     parts = [len(worlds).to_bytes(4, "little")]
     for world in worlds:
         name = world.encode()
         parts.append(len(name).to_bytes(2, "little") + name)
-    parts.append(struct.pack(f"<{count}I{count}Q", *world_indexes, *seqs))
+    parts.append(struct.pack(f"<{len(entries)}I{len(entries)}Q", *columns))
     return b"".join(parts)
 
 
 def check_entries(entries: Sequence[LogEntry], ends: Mapping[str, tuple[int, bytes]]) -> None:
     """Whether a batch follows what `ends` says of its worlds. Raises WrongSequence (Invariant 6), LogError."""
     assert entries, "a batch holds records"
+    if len(entries) > LOG_BATCH_RECORDS_MAX:
+        raise LogError(f"a batch of {len(entries)} records is too large; at most {LOG_BATCH_RECORDS_MAX} fit")
     here: dict[str, LogEntry] = {}
     size_bytes = 0
     for entry in entries:
@@ -235,8 +233,11 @@ def check_entries(entries: Sequence[LogEntry], ends: Mapping[str, tuple[int, byt
 
 
 def make_batch(number: int, previous: bytes, entries: Sequence[LogEntry]) -> Batch:
+    """The batch of this number. Its hash is of its place, what was before it, and its records' places and hashes."""
+    places = _pack_places(entries)
     hashes = [record_hash(entry.header) for entry in entries]
-    return Batch(number, previous, chain_hash(number, previous, entries, hashes), list(entries), hashes)
+    hash_ = _chain_hash(number, previous, places, hashes)
+    return Batch(number, previous, hash_, places, list(entries), hashes)
 
 
 def encode_batch(batch: Batch, *, key: bytes, offset_bytes: int) -> bytes:
@@ -247,7 +248,7 @@ def encode_batch(batch: Batch, *, key: bytes, offset_bytes: int) -> bytes:
 
 def encode_seal(number: int, hash_: bytes, *, key: bytes, offset_bytes: int) -> bytes:
     """The sector that ends a segment after this batch. It is no batch of its own: the log's head stays."""
-    end = Batch(number, hash_, hash_, [], [])
+    end = Batch(number, hash_, hash_, b"", [], [])
     return _seal_up(SEAL, 0, end, b"", b"", key=key, offset_bytes=offset_bytes)
 
 
@@ -307,7 +308,7 @@ def parse_batch(content: bytes, *, key: bytes, offset_bytes: int) -> RawBatch:
         raise BadBatch(f"batch {number} was written for byte {offset}", authentic=True)
     if blake3(stored_bodies, key=key).digest() != bodies_check:
         raise BadBatch(f"the bodies of batch {number} do not match their check")
-    if any(content[bodies_at + bodies_stored : size_bytes]):
+    if not is_zero(content[bodies_at + bodies_stored : size_bytes]):
         raise BadBatch(f"what follows batch {number} in its last sector has changed")
     return RawBatch(
         kind,
@@ -329,7 +330,6 @@ def _expand(stored: bytes, raw_bytes: int) -> bytes:
 
 def _pack(batch: Batch) -> tuple[bytes, bytes]:
     """Headers as columns, without those hashes of predecessors that the batch itself tells; bodies joined."""
-    worlds, world_indexes = _world_table(batch.entries)
     header_sizes, holes, body_sizes, headers, bodies = [], [], [], [], []
     last_hash: dict[str, bytes] = {}
     for entry, hash_ in zip(batch.entries, batch.record_hashes, strict=True):
@@ -345,8 +345,7 @@ def _pack(batch: Batch) -> tuple[bytes, bytes]:
         bodies.append(entry.body or b"")
     count = len(headers)
     sizes = struct.pack(f"<{3 * count}I", *header_sizes, *holes, *body_sizes)
-    columns = _pack_worlds(worlds, world_indexes, [entry.seq for entry in batch.entries])
-    return b"".join((columns, sizes, *headers)), b"".join(bodies)
+    return b"".join((batch.places, sizes, *headers)), b"".join(bodies)
 
 
 def unpack_batch(raw: RawBatch) -> Batch:
@@ -356,9 +355,10 @@ def unpack_batch(raw: RawBatch) -> Batch:
     worlds, at = _unpack_worlds(headers)
     world_indexes = struct.unpack_from(f"<{count}I", headers, at)
     seqs = struct.unpack_from(f"<{count}Q", headers, at + 4 * count)
-    columns_end = at + 12 * count
-    sizes = struct.unpack_from(f"<{3 * count}I", headers, columns_end)
-    at, body_at = columns_end + 12 * count, 0
+    at += 12 * count
+    places = headers[:at]
+    sizes = struct.unpack_from(f"<{3 * count}I", headers, at)
+    at, body_at = at + 12 * count, 0
     entries, hashes = [], []
     last_hash: dict[str, bytes] = {}
     for i in range(count):
@@ -384,9 +384,9 @@ def unpack_batch(raw: RawBatch) -> Batch:
         last_hash[world] = hash_.hex().encode()
         entries.append(LogEntry(world, seqs[i], header, body))
         hashes.append(hash_)
-    if _chain_hash(raw.number, raw.previous, headers[:columns_end], hashes) != raw.hash:
+    if _chain_hash(raw.number, raw.previous, places, hashes) != raw.hash:
         raise BadBatch(f"batch {raw.number} does not hash to what it says", authentic=True)
-    return Batch(raw.number, raw.previous, raw.hash, entries, hashes)
+    return Batch(raw.number, raw.previous, raw.hash, places, entries, hashes)
 
 
 def _unpack_worlds(headers: bytes) -> tuple[list[str], int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from blake3 import blake3
 
 from engine.io.disk import Disk, DiskError, File, parent_of, write_file_durably
@@ -93,6 +95,8 @@ class Reserve:
         try:
             self._fill()
         except DiskError:
+            with suppress(DiskError):
+                self.release()
             return False
         return True
 

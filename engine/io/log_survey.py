@@ -10,111 +10,38 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from engine.io.disk import Disk, File, FileMissing, read_file
+from engine.io.disk import Disk, FileMissing, read_file
 from engine.io.log import LogError, LogForeign, LogRotten
 from engine.io.log_format import (
-    BATCH_HEADER_BYTES,
     BATCH_MAGIC,
     EMPTY_HASH,
     HEAD_FILE_BYTES,
-    SEAL,
     BadBatch,
-    Batch,
     HeadMark,
-    RawBatch,
     SegmentHeader,
-    batch_size_bytes,
     decode_head_slot,
     decode_segment_header,
-    parse_batch,
-    unpack_batch,
+    is_zero,
 )
 from engine.io.log_index import SegmentIndex, decode_index
-from engine.limits import LOG_READ_AHEAD_BYTES, SECTOR_BYTES
+from engine.io.log_segment import (
+    RESTORE,
+    Segment,
+    Window,
+    head_path,
+    index_batches,
+    index_path,
+    read_span,
+    segment_path,
+)
+from engine.limits import SECTOR_BYTES
 
 Report = Callable[[LogError], None]
-RESTORE = "restore the directory from a backup; `pw doctor` lists all that is wrong, and nothing was changed"
 _SEGMENT_NAME = re.compile(r"(\d{10})\.seg\Z")
-
-
-def segment_path(directory: str, number: int) -> str:
-    return f"{directory}/{number:010d}.seg"
-
-
-def index_path(directory: str, number: int) -> str:
-    return f"{directory}/{number:010d}.idx"
-
-
-def head_path(directory: str) -> str:
-    return f"{directory}/HEAD"
 
 
 def raise_it(error: LogError) -> None:
     raise error
-
-
-class Segment:
-    """One segment as it can be read; `whole` unless something in it was reported as rot.
-
-    It ends with its last batch. A seal may follow, and what a crash or a failed write left; neither is part of it.
-    """
-
-    __slots__ = ("header", "index", "path", "whole")
-
-    def __init__(self, path: str, header: SegmentHeader, index: SegmentIndex) -> None:
-        self.path = path
-        self.header = header
-        self.index = index
-        self.whole = True
-
-    def head(self) -> tuple[int, bytes]:
-        """The number and hash of its last batch, or of the one before the segment."""
-        count = self.index.count
-        hash_ = self.index.hash_at(count - 1) if count else self.header.hash_before
-        return self.index.batch_before + count, hash_
-
-    def tail_bytes(self, file: File) -> int:
-        """Where that which is neither batch nor seal begins, whether or not there is any."""
-        end_bytes = self.index.end_bytes
-        try:
-            content = file.read_at(end_bytes, SECTOR_BYTES)
-            raw = parse_batch(content, key=self.header.key, offset_bytes=end_bytes)
-        except BadBatch:
-            return end_bytes
-        is_seal = raw.kind == SEAL and (raw.number, raw.hash) == self.head()
-        return end_bytes + raw.size_bytes if is_seal else end_bytes
-
-    def read_batch(self, file: File, position: int) -> Batch:
-        """Raises LogRotten."""
-        offset, size_bytes = self.index.span(position)
-        return self.unpack(file.read_at(offset, size_bytes), offset)
-
-    def read_some(self, file: File, position: int) -> list[Batch]:
-        """The batches from a position on that one read of some size brings; at least one. Raises LogRotten."""
-        index = self.index
-        start, size_bytes = index.span(position)
-        upto = position + 1
-        while upto < index.count and size_bytes + index.span(upto)[1] <= LOG_READ_AHEAD_BYTES:
-            size_bytes += index.span(upto)[1]
-            upto += 1
-        content = file.read_at(start, size_bytes)
-        spans = [index.span(at) for at in range(position, upto)]
-        return [self.unpack(content[at - start : at - start + size], at) for at, size in spans]
-
-    def unpack(self, content: bytes, offset_bytes: int) -> Batch:
-        """The batch that `content`, read at this offset, holds. Raises LogRotten."""
-        try:
-            return unpack_batch(parse_batch(content, key=self.header.key, offset_bytes=offset_bytes))
-        except BadBatch as bad:
-            raise LogRotten(f"{bad.reason}; {RESTORE}", file=self.path, offset_bytes=offset_bytes) from bad
-
-
-def read_span(disk: Disk, path: str, offset_bytes: int, size_bytes: int) -> bytes:
-    file = disk.open(path)
-    try:
-        return file.read_at(offset_bytes, size_bytes)
-    finally:
-        file.close()
 
 
 class Survey(NamedTuple):
@@ -141,15 +68,20 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
     With `use_indexes` the segments that ended are taken from the files beside them where those match.
     """
     numbers = _segment_numbers(disk, directory)
-    mark, mark_error = read_mark(disk, directory, report)
-    damage = [] if mark_error is None else [mark_error]
-    _check_presence(directory, mark, numbers, report)
+    mark, mark_error = read_mark(disk, directory)
+    damage: list[LogError] = []
+    if mark is not None and mark_error is not None:
+        damage.append(mark_error)
+    elif mark_error is not None:
+        report(mark_error)
+    else:
+        _check_presence(directory, mark, numbers, report)
     headers = _read_headers(disk, directory, numbers, mark, report)
     segments: list[Segment] = []
     unindexed: list[Segment] = []
     torn_at = -1
     for place, header in enumerate(headers):
-        following = headers[place + 1] if place + 1 < len(headers) else None
+        following = next((h for h in headers[place + 1 :][:1] if h.number == header.number + 1), None)
         _check_follows(directory, segments[-1] if segments else None, header, report)
         end_bytes = header.end_bytes or (following.previous_end_bytes if following else 0)
         segment = Segment(segment_path(directory, header.number), header, SegmentIndex(header.batch_before))
@@ -165,7 +97,8 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
     if segments:
         last = segments[-1]
         durable = max(durable, last.index.last_batch if last.header.end_bytes else last.header.batch_before)
-        _check_mark(directory, mark, segments, report)
+        if mark is not None and last.whole and last.header.number == numbers[-1]:
+            _check_mark(directory, mark, segments, report)
     return Survey(mark, segments, durable, torn_at, mark_error is not None, damage, unindexed)
 
 
@@ -183,14 +116,14 @@ def verify_log(disk: Disk, directory: str, *, full: bool = True) -> list[LogErro
 # The head file
 
 
-def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | None, LogError | None]:
-    """The newest mark, and what is wrong with the other one. (None, None) where no head file was ever written."""
+def read_mark(disk: Disk, directory: str) -> tuple[HeadMark | None, LogError | None]:
+    """The newest mark, and what is wrong with the file. (None, None) where no head file was ever written."""
     path = head_path(directory)
     try:
         content = read_file(disk, path)
     except FileMissing:
         return None, None
-    if not any(content):
+    if is_zero(content):
         return None, None
     marks: list[HeadMark] = []
     errors: list[LogError] = []
@@ -206,15 +139,12 @@ def read_mark(disk: Disk, directory: str, report: Report) -> tuple[HeadMark | No
             )
         )
     if not marks:
-        report(next((e for e in errors if isinstance(e, LogForeign)), errors[0]))
-        return None, None
+        return None, next((error for error in errors if isinstance(error, LogForeign)), errors[0])
     return max(marks, key=lambda mark: mark.batch), errors[0] if errors else None
 
 
-def _check_mark(directory: str, mark: HeadMark | None, segments: list[Segment], report: Report) -> None:
+def _check_mark(directory: str, mark: HeadMark, segments: list[Segment], report: Report) -> None:
     """Invariant 2: the log holds what the head file claims."""
-    if mark is None or not segments[-1].whole:
-        return
     found = hash_of(segments, mark.batch)
     last = segments[-1]
     if found is None:
@@ -332,7 +262,7 @@ def _read_ended(
     if index is not None and index.end_bytes == end_bytes <= size_bytes:
         segment.index = index
         return
-    stop = _index_batches(disk, segment, end_bytes)
+    stop = index_batches(disk, segment, end_bytes)
     if segment.index.end_bytes != end_bytes:
         segment.whole = False
         report(
@@ -363,9 +293,9 @@ def _index_beside(
 def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Report) -> int:
     """Index the last segment and judge what follows its last batch; where unreadable bytes begin, or -1."""
     size_bytes = disk.size(segment.path)
-    stop = _index_batches(disk, segment, size_bytes)
+    stop = index_batches(disk, segment, size_bytes)
     end_bytes = segment.index.end_bytes
-    rest = _Window(disk, segment.path, size_bytes)
+    rest = Window(disk, segment.path, size_bytes)
     try:
         tail_bytes = segment.tail_bytes(rest.file)
         later = _authentic_after(rest, segment.header.key, tail_bytes, size_bytes)
@@ -386,27 +316,7 @@ def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Repo
     return -1 if clean else tail_bytes
 
 
-def _index_batches(disk: Disk, segment: Segment, end_bytes: int) -> str:
-    """Read batches from the start while they are whole and chained; why it stopped."""
-    window = _Window(disk, segment.path, end_bytes)
-    index, hash_ = segment.index, segment.header.hash_before
-    try:
-        while index.end_bytes < end_bytes:
-            raw = window.batch_at(index.end_bytes, segment.header.key)
-            if raw.kind == SEAL:
-                return f"a seal of batch {raw.number} follows batch {index.last_batch}"
-            if (raw.number, raw.previous) != (index.last_batch + 1, hash_):
-                return f"batch {raw.number} does not follow batch {index.last_batch}"
-            index.add(unpack_batch(raw), raw.size_bytes)
-            hash_ = raw.hash
-        return "nothing follows the last batch"
-    except BadBatch as bad:
-        return bad.reason
-    finally:
-        window.close()
-
-
-def _authentic_after(window: _Window, key: bytes, from_bytes: int, size_bytes: int) -> int | None:
+def _authentic_after(window: Window, key: bytes, from_bytes: int, size_bytes: int) -> int | None:
     """The offset of the first batch of this segment that is no continuation, wherever it was meant to be."""
     for offset in range(from_bytes, size_bytes, SECTOR_BYTES):
         if window.read(offset, len(BATCH_MAGIC)) != BATCH_MAGIC:
@@ -418,36 +328,3 @@ def _authentic_after(window: _Window, key: bytes, from_bytes: int, size_bytes: i
             if bad.authentic:
                 return offset
     return None
-
-
-class _Window:
-    """Reading a file from front to back in large pieces."""
-
-    def __init__(self, disk: Disk, path: str, size_bytes: int) -> None:
-        self.file: File = disk.open(path)
-        self._size_bytes = size_bytes
-        self._start = 0
-        self._content = b""
-
-    def read(self, offset_bytes: int, length_bytes: int) -> bytes:
-        """As much of the length as there is before the end."""
-        length_bytes = min(length_bytes, self._size_bytes - offset_bytes)
-        at = offset_bytes - self._start
-        if at < 0 or at + length_bytes > len(self._content):
-            self._start, at = offset_bytes, 0
-            ahead = min(max(length_bytes, LOG_READ_AHEAD_BYTES), self._size_bytes - offset_bytes)
-            self._content = self.file.read_at(offset_bytes, ahead)
-        return self._content[at : at + length_bytes]
-
-    def batch_at(self, offset_bytes: int, key: bytes) -> RawBatch:
-        """Raises BadBatch."""
-        size_bytes = batch_size_bytes(self.read(offset_bytes, BATCH_HEADER_BYTES))
-        content = self.read(offset_bytes, max(size_bytes, SECTOR_BYTES))
-        return parse_batch(content, key=key, offset_bytes=offset_bytes)
-
-    def is_zero(self, from_bytes: int, to_bytes: int) -> bool:
-        step = LOG_READ_AHEAD_BYTES
-        return not any(any(self.read(at, step)) for at in range(from_bytes, to_bytes, step))
-
-    def close(self) -> None:
-        self.file.close()

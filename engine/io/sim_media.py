@@ -149,6 +149,7 @@ class Media:
         self.namings: list[PendingNaming] = []
         self.namings_limbo: list[PendingNaming] = []
         self.pinned: dict[int, int] = {}  # open handles a file: it outlives its name
+        self._used: int | None = None  # sectors that take space; None: to be counted
         self._own: set[int] = {ROOT}  # nodes that no other Media shares; membership only
 
     def copy(self) -> Media:
@@ -162,6 +163,7 @@ class Media:
         twin.namings = list(self.namings)
         twin.namings_limbo = list(self.namings_limbo)
         twin.pinned = {}
+        twin._used = None
         twin._own = set()
         self._own.clear()
         return twin
@@ -193,15 +195,16 @@ class Media:
 
     def used_sectors(self) -> int:
         """Sectors that take space: those of all files with a name, and one a file or directory."""
-        used, rest = 0, [ROOT]
-        while rest:
-            node = self.nodes[rest.pop()]
-            used += 1
-            if isinstance(node, DirNode):
-                rest.extend(node.names.values())
-            else:
-                used += node.allocated_sectors()
-        return used
+        if self._used is None:
+            self._used = 0
+            rest = [ROOT]
+            while rest:
+                number = rest.pop()
+                self._used += self._weight(number)
+                node = self.nodes[number]
+                if isinstance(node, DirNode):
+                    rest.extend(node.names.values())
+        return self._used
 
     # ---- applying
 
@@ -209,6 +212,9 @@ class Media:
         if change.file not in self.nodes:
             return  # a file without a name or a handle: nobody can see it again
         node = self._own_file(change.file)
+        if self._used is not None and node.linked:
+            for index, content in change.sectors:
+                self._used += (content is not None) - (node.sector(index) is not None)
         node.cache.update(change.sectors)
         node.size_bytes = change.size_bytes
         node.pending.append(PendingChange(op, change.sectors, change.size_bytes))
@@ -226,6 +232,7 @@ class Media:
                 for change in node.pending:
                     for index, _ in change.sectors:
                         node.cache.pop(index, None)
+                self._used = None
             node.pending = []
         if not (node.cache or node.limbo):
             self.unclean.pop(sync.file, None)
@@ -258,6 +265,8 @@ class Media:
             self.nodes[naming.node] = FileNode({}, 0) if naming.made == "file" else DirNode({}, {})
             self.node_last = max(self.node_last, naming.node)
             self._own.add(naming.node)
+            if self._used is not None:
+                self._used += 1
         named = False
         for entry in naming.entries:
             names = self._own_directory(entry.directory).names
@@ -274,8 +283,15 @@ class Media:
         self.namings.append(PendingNaming(op, naming))
 
     def _unlink(self, number: int) -> None:
+        if self._used is not None:
+            self._used -= self._weight(number)
         if isinstance(self.nodes[number], FileNode):
             self._own_file(number).linked = False
+
+    def _weight(self, number: int) -> int:
+        """The sectors that a file or directory takes by itself."""
+        node = self.nodes[number]
+        return 1 + (node.allocated_sectors() if isinstance(node, FileNode) else 0)
 
     def _sync_dir(self, sync: SyncDir) -> None:
         if sync.outcome == "lied":
@@ -294,22 +310,26 @@ class Media:
             self._make_durable(pending.naming)
 
     def _settle_limbo_before(self, naming: Naming) -> None:
-        """A durable operation on a name or node decides for the operations in limbo that it builds on."""
+        """A durable operation decides for those in limbo that it builds on, and for those that they build on."""
+        decided = [naming]
         still: list[PendingNaming] = []
-        for pending in self.namings_limbo:
-            if _meet(pending.naming, naming):
-                self._make_durable(pending.naming)
+        for pending in reversed(self.namings_limbo):
+            if any(_meet(pending.naming, later) for later in decided):
+                decided.append(pending.naming)
             else:
                 still.append(pending)
-        self.namings_limbo = still
+        self.namings_limbo = still[::-1]
+        for earlier in reversed(decided[1:]):
+            self._make_durable(earlier)
 
     def _make_durable(self, naming: Naming) -> None:
+        named = [entry.node for entry in naming.entries if entry.node]
         for entry in naming.entries:
             media = self._own_directory(entry.directory).media
             gone = media.pop(entry.name, 0)
             if entry.node:
                 media[entry.name] = entry.node
-            if gone and gone != entry.node:
+            if gone and gone not in named:
                 self._forget(gone)
 
     def _forget(self, number: int) -> None:

@@ -2,10 +2,11 @@
 
 from engine.logic.attempt import catalogue_of, changes_between, develop, upgrade
 from engine.logic.boot import BootError, boot
-from engine.logic.call import call, execute
+from engine.logic.call import call, execute, resume
 from engine.logic.engine_build import Engine, EngineRefused, ModuleCache, load_engine
 from engine.logic.image import HeapImage, HeapMeta
 from engine.logic.jobs import (
+    Ask,
     AttemptOutcome,
     CallOutcome,
     Catalogue,
@@ -13,11 +14,15 @@ from engine.logic.jobs import (
     DataView,
     Definition,
     KeyRead,
+    Look,
+    Peers,
     RangeRead,
     Read,
     SourceLookup,
     WrittenSource,
 )
+from engine.logic.overlaid import Overlaid
+from engine.logic.park import Park, Waiting
 from engine.logic.pool import VmPool
 from engine.logic.prelude import PRELUDE_VERSION, prelude_source
 from engine.logic.vm import (
@@ -34,6 +39,7 @@ from engine.logic.vm import (
 
 __all__ = [
     "PRELUDE_VERSION",
+    "Ask",
     "AttemptOutcome",
     "BootError",
     "CallOutcome",
@@ -51,12 +57,17 @@ __all__ = [
     "Job",
     "JobResult",
     "KeyRead",
+    "Look",
     "ModuleCache",
+    "Overlaid",
+    "Park",
+    "Peers",
     "RangeRead",
     "Read",
     "SourceLookup",
     "VmFailure",
     "VmPool",
+    "Waiting",
     "WrittenSource",
     "boot",
     "call",
@@ -66,6 +77,7 @@ __all__ = [
     "execute",
     "load_engine",
     "prelude_source",
+    "resume",
     "text_of",
     "upgrade",
     "vm_thread_stack_bytes",

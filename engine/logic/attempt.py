@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
 from blake3 import blake3
 
 from engine import ids, limits
-from engine.logic.call import Console, program_request
+from engine.logic.call import program_request
+from engine.logic.call_host import Console
 from engine.logic.failures import OUT_OF_MEMORY, PENDING, ended_early, programs_of, readable_error
 from engine.logic.image import HeapImage
 from engine.logic.jobs import (
@@ -27,6 +29,7 @@ from engine.logic.source import Program, SourceError, develop_program, library_p
 from engine.logic.syntax import Syntax, free_names, params_of
 from engine.logic.vm import GuestError, Interrupt, Job, JobResult, text_of, wtf8
 
+_WORD = re.compile(r"[\w$]+")
 CLOCK_MS = 946_684_800_000
 """2000-01-01T00:00:00Z: what the clock says in every develop and check."""
 
@@ -149,6 +152,7 @@ class _Attempt:
         self._image = image
         self._program = program
         self._before = catalogue
+        self._lookup = lookup
         self._programs = programs_of(lookup, program)
         self._fuel = fuel
         self._interrupt = interrupt
@@ -228,14 +232,19 @@ class _Attempt:
     def _differs(self, old: Definition, new: Definition) -> bool:
         if _identity(old) != _identity(new):
             return True
-        if old.origin == new.origin or new.kind == "library":
+        if old.origin == new.origin:
             return False
-        return not self._locals().isdisjoint(free_names(new.source))
+        before = self._lookup(old.origin)
+        sources = [self._program.written, *([before.text] if before is not None else [])]
+        return any(self._takes_locals(new, source) for source in sources)
 
-    def _locals(self) -> frozenset[str]:
-        """Names that the source binds: what a definition takes from them is not in its text."""
-        names = Syntax(self._program.written).declared_names()
-        return names - {definition.name for definition in self._before.definitions}
+    def _takes_locals(self, definition: Definition, source: str) -> bool:
+        """Whether it refers to what only the source around it binds: then its own text does not say all of it."""
+        written = Syntax(source)
+        known = {other.name for other in self._before.definitions}
+        if definition.kind == "library":
+            return not (written.top_level_names() - known).isdisjoint(_WORD.findall(definition.source))
+        return not (written.declared_names() - known).isdisjoint(free_names(definition.source))
 
     def _is_same_heap(self, after: HeapImage) -> bool:
         walk = self._walk(self._image)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fastrlock.rlock import FastRLock
+
 from engine import limits
 from engine.limits import PAGE_BYTES
 from engine.logic.image import NUMBER_BYTES, Base, HeapImage
 from engine.logic.native import Native, load_native
 from engine.logic.vm import (
+    PARK_MARK,
     STACK_BYTES_LEFT_MIN,
     STACK_TOO_SMALL,
     GuestError,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[Status, ...] = ("ok", "threw", "fuel", "memory", "trap", "interrupted", "trap")
 """By PW_OK to PW_HOST_RAISED of native/pw_vm.h."""
+_adopting = FastRLock()  # a base is adopted once: what reads it may hold on to the first mapping
 
 
 def load() -> Native:
@@ -116,13 +120,17 @@ class CVm:
         c.fuel = job.fuel
         c.collect_garbage = job.collect
         c.keep_heap = job.keep_heap
+        c.park_mark = PARK_MARK[0] if job.park else 0
         c.stack_ptr, c.entry_ptr, c.raise_ptr = meta.stack_ptr, meta.entry_ptr, meta.raise_ptr
         c.undefined_ptr, c.scratch_ptr, c.random_ptr = meta.undefined_ptr, meta.scratch_ptr, meta.random_ptr
 
     def _native_base(self, base: Base) -> Any:
         if base.native is None:
-            content = base.to_bytes()
-            self._adopt(base, self._own_base(self._lib.pw_base_new(content, len(content))))
+            with _adopting:
+                if base.native is None:
+                    content = base.to_bytes()
+                    native = self._own_base(self._lib.pw_base_new(content, len(content)))
+                    base.adopt(self._view(native, base.size_bytes), native)
         return base.native
 
     def _own_base(self, base: Any) -> Any:
@@ -132,9 +140,6 @@ class CVm:
 
     def _view(self, native: Any, size_bytes: int) -> memoryview:
         return memoryview(self._ffi.buffer(self._lib.pw_base_view(native), size_bytes))
-
-    def _adopt(self, base: Base, native: Any) -> None:
-        base.adopt(self._view(native, base.size_bytes), native)
 
     def _ended(self, job: Job) -> JobResult:
         result = self._result
@@ -150,12 +155,13 @@ class CVm:
         self.usable = ended in (self._lib.PW_OK, self._lib.PW_THREW) and not result.grew
         text = self._ffi.unpack(result.text, result.text_len) if self._has_text(result) else None
         status = STATUSES[ended]
+        is_kept = status == "ok" and (job.keep_heap or job.parks(text))
         return JobResult(
             status=threw_status(text or b"") if status == "threw" else status,
             text=text,
             detail=self._detail(result) if status == "trap" else "",
             fuel_used=job.fuel - result.fuel_left,
-            image=self._kept(job.image, new_base) if status == "ok" and job.keep_heap else None,
+            image=self._kept(job.image, new_base) if is_kept else None,
             grew=bool(result.grew),
             raised=self._raised,
         )

@@ -127,7 +127,7 @@ def _written_frame(frame: str, programs: Programs) -> str:
     match = _FRAME.match(frame)
     place = _PLACE.match(match["place"] or match["bare"] or "") if match else None
     if match is None or place is None or not place["file"].startswith(FILE_PREFIX):
-        return frame.replace("(<input>:", "(<eval>:")
+        return frame.replace("<input>:", "<eval>:")
     file, line, column = place["file"], int(place["line"]), int(place["column"])
     program = programs(file)
     at = program.written_position(line, column) if program is not None else (max(line - 1, 1), column)

@@ -126,7 +126,7 @@ class HeapImage:
     @property
     def page_numbers(self) -> tuple[int, ...]:
         """Ascending numbers of the image's own pages: those that may differ from the base."""
-        return struct.unpack(f"<{len(self.numbers) // NUMBER_BYTES}I", self.numbers)
+        return unpack_numbers(self.numbers)
 
     def to_bytes(self) -> bytes:
         """The whole linear memory, `size_bytes` long."""
@@ -168,6 +168,11 @@ class HeapImage:
 def pack_numbers(numbers: list[int]) -> bytes:
     """Page numbers as an image holds them."""
     return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def unpack_numbers(packed: bytes) -> tuple[int, ...]:
+    """Invert `pack_numbers`."""
+    return struct.unpack(f"<{len(packed) // NUMBER_BYTES}I", packed)
 
 
 def differing_pages(memory: bytes, before: Base | HeapImage) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -67,6 +69,58 @@ class RangeRead(NamedTuple):
 Read = KeyRead | RangeRead
 
 
+class Peers(Protocol):
+    """The other worlds, as one world may know them. An operation asks each question once."""
+
+    def may_call(self, world: str, /) -> tuple[FailureKind, str] | None:
+        """Why not, as the kind of failure and a message; None if it may."""
+
+    def list(self) -> Sequence[str]:
+        """The ids of the worlds that may be called, without the world itself."""
+
+    def functions(self, world: str, /) -> Sequence[tuple[str, str, str, Sequence[str]]]:
+        """Name, kind, doc and params of each definition of a world that may be called."""
+
+
+class Alone:
+    """The `Peers` of a world that may call none."""
+
+    def may_call(self, world: str, /) -> tuple[FailureKind, str] | None:
+        named = json.dumps(world)
+        return (
+            "denied",
+            f"this world may not call {named}: the operator grants it with `pw grants` or PUT .../grants",
+        )
+
+    def list(self) -> Sequence[str]:
+        return ()
+
+    def functions(self, world: str, /) -> Sequence[tuple[str, str, str, Sequence[str]]]:
+        return ()
+
+
+class Ask(NamedTuple):
+    """A call of another world's definition. `ordinal` counts an operation's from 0; `args` is a JSON array."""
+
+    ordinal: int
+    world: str
+    function: str
+    args: bytes
+
+
+class Look(NamedTuple):
+    """What the host itself told an operation about other worlds: a replay tells it the same.
+
+    `what` is "list", "functions" (both with JSON text), or "call": whether a world may be called; `refused` is the
+    kind of failure if it may not, and `answer` says why.
+    """
+
+    what: str
+    world: str
+    answer: bytes
+    refused: FailureKind | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
     """Why an operation failed. `error` is the error's line and its stack, with positions as written."""
@@ -87,7 +141,8 @@ class CallOutcome:
 
     `value` is the JSON text that the guest made, on success. `missing` says that there is no such definition:
     nothing ran. `reads` are in their order, each once; `writes` hold the last write of each key in the order of
-    these (None deletes), and are void if it failed. `abandoned` names calls of other worlds that nobody awaited.
+    these (None deletes), and are void if it failed. `abandoned` names the calls of other worlds that had no answer
+    when it ended, as "world.function". `fuel` is that of all parts, if it waited in between.
     """
 
     ok: bool
@@ -99,6 +154,7 @@ class CallOutcome:
     reads: tuple[Read, ...] = ()
     writes: tuple[tuple[str, bytes | None], ...] = ()
     abandoned: tuple[str, ...] = ()
+    looks: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -83,6 +83,8 @@ class PyVm:
         image = self._snapshot(job.image) if job.keep_heap else None
         if job.collect_request is not None:
             text = self._enter(job.collect_request, True)
+            if job.parks(text):
+                image = self._snapshot(job.image)
         return "ok", text, image
 
     def _enter(self, request: bytes, wants_text: bool) -> bytes | None:

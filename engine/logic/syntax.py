@@ -93,6 +93,17 @@ class Syntax:
         """Every name that is bound anywhere in it: variables, parameters, functions, classes."""
         return frozenset(self.text(binding) for binding in _bindings(self.root))
 
+    def top_level_names(self) -> frozenset[str]:
+        """The names that its top-level statements bind: not those inside of functions."""
+        statements = (child for child in self.root.named_children if child.type not in FUNCTION_DECLARATIONS)
+        declarators = (child for statement in statements for child in statement.named_children)
+        return frozenset(
+            self.text(binding)
+            for node in declarators
+            if node.type == "variable_declarator"
+            for binding in _names_of(node.child_by_field_name("name"))
+        )
+
     def free_names(self) -> frozenset[str]:
         """The names it refers to and binds nowhere."""
         used = frozenset(self.text(node) for node in walk(self.root) if node.type in REFERENCES)

@@ -23,6 +23,8 @@ from engine.logic.image import HeapImage
 HOST_ABI_VERSION = 1
 HOST_CALLS_NESTED_MAX = 64
 """How deep `compile` may be called from what it compiles before the guest gets a RangeError."""
+PARK_MARK = b"~"
+"""How the outcome of an operation begins that waits for answers."""
 vm_thread_stack_bytes = limits.STACK_BYTES_THREAD
 """What to give `threading.stack_size` for the threads that run jobs; only touched pages are real."""
 STACK_BYTES_LEFT_MIN = limits.STACK_BYTES_WASM + limits.MIB
@@ -88,8 +90,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     after the image was taken) and its answer is the job's text. `clock_ms` is what `Date.now` and
     `performance.now` say throughout. `seed` (64 bits) sets `Math.random`; None goes on from the heap's own
     state. `fuel` is the budget of the whole job. `keep_heap` returns the heap as it is after the
-    microtasks; `collect` collects garbage first and leaves
-    HEAP_SLACK_BYTES free.
+    microtasks; `collect` collects garbage first and leaves HEAP_SLACK_BYTES free. `park`, instead, returns the
+    heap as it is after the outcome was collected, if that begins with PARK_MARK: another job goes on from there.
     """
 
     image: HeapImage
@@ -101,7 +103,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     host: HostCalls
     keep_heap: bool = False
     collect: bool = False
+    park: bool = False
     interrupt: Interrupt | None = None
+
+    def parks(self, text: bytes | None) -> bool:
+        """Whether the heap is kept after the outcome was collected, which is `text`."""
+        return self.park and text is not None and text.startswith(PARK_MARK)
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +117,8 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     `ok`: `text` is the entry's answer (None if it was not a string). `threw`: the entry itself threw,
     `text` is the error as text. `fuel`, `memory`: a budget ended. `interrupted`: the watchdog's flag was
     seen. `trap`: a fault of the engine or a host function that raised, see `detail` and `raised`.
-    `fuel_used` is what was spent until then; `image` is there when the status is ok and `keep_heap` was
-    asked; `grew` says that the memory grew.
+    `fuel_used` is what was spent until then; `image` is there when the status is ok and the heap was to be
+    kept; `grew` says that the memory grew.
     """
 
     status: Status

@@ -1,32 +1,42 @@
 """Heap snapshots as blobs: a base with the whole memory, or the pages that differ from a parent's.
 
-A delta holds zstd of the XOR of its pages with the parent's, because a small change of a heap touches many
-pages but few of their bytes. A page past the parent's end is XORed with zeros. A delta names its parent blob,
-so a chain of them ends in a base; at most HEAP_DELTAS_PER_BASE_MAX deltas stand on one base. Layout,
+A small change of a heap touches many pages but few of their bytes, and moves some. So a delta holds zstd of
+its pages with the parent's as the dictionary (half the size of their XOR), or zstd of the XOR where they are
+too many for one window. A page past the parent's end has zeros for its parent's. A delta names its parent
+blob, so a chain of them ends in a base; at most HEAP_DELTAS_PER_BASE_MAX deltas stand on one base. Layout,
 little-endian:
 
-    magic 8 | version u16 | depth u16 (0: a base) | meta bytes u32 | size_bytes u64 | parent 32 (zeros: none)
-    pages u32 | zstd(meta, page numbers u32 each, content)
+    magic 8 | version u16 | method u8 | 0 u8 | depth u16 (0: a base) | meta bytes u16 | size_bytes u64
+    parent 32 (zeros: none) | pages u32 | index bytes u32 | index | content
+
+The index is zstd(meta, the step to each page from the one before, u32), the content zstd as said.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import zstandard
 
 from engine.io.blobs import Blobs
-from engine.limits import HEAP_BYTES_MAX, HEAP_DELTAS_PER_BASE_MAX, PAGE_BYTES, WASM_PAGE_BYTES
+from engine.limits import (
+    HEAP_BYTES_MAX,
+    HEAP_DELTAS_PER_BASE_MAX,
+    HEAP_PATCH_PAGES_MAX,
+    PAGE_BYTES,
+    WASM_PAGE_BYTES,
+)
 
 MAGIC = b"flkheap\n"
 VERSION = 1
 META_BYTES_MAX = 4096
-_HEAD = struct.Struct("<8sHHIQ32sI")
+_HEAD = struct.Struct("<8sHBBHHQ32sII")
 _NO_PARENT = bytes(32)
 _COMPRESSION_LEVEL = 3
+_WHOLE, _XOR, _PATCH = 0, 1, 2
 
 
 class HeapRefused(Exception):
@@ -55,17 +65,24 @@ class Heap(NamedTuple):
 
 
 class _Stored(NamedTuple):
+    """A blob as far as it can be read without its parent. `pages` are the numbers, ascending; `packed` is
+    zstd.
+    """
+
+    blob: str
+    method: int
     depth: int
     size_bytes: int
     parent: str | None
     meta: bytes
-    page_numbers: np.ndarray
-    content: memoryview
+    pages: np.ndarray
+    packed: bytes
 
 
 def encode_base(memory: bytes | bytearray | memoryview, meta: bytes) -> bytes:
     """The blob of a whole heap. `memory` is whole wasm pages, at most HEAP_BYTES_MAX."""
-    return _encode(depth=0, size_bytes=len(memory), parent=None, meta=meta, numbers=[], content=bytes(memory))
+    packed = _compressor().compress(bytes(memory))
+    return _encode(_WHOLE, depth=0, size_bytes=len(memory), parent=None, meta=meta, numbers=[], packed=packed)
 
 
 def encode_delta(
@@ -79,15 +96,20 @@ def encode_delta(
     numbers = [page.number for page in pages]
     assert numbers == sorted(set(numbers)), "each page once, ascending"
     assert all(len(page.after) == len(page.before) == PAGE_BYTES for page in pages), "whole pages"
-    after = np.frombuffer(b"".join(page.after for page in pages), dtype=np.uint8)
-    before = np.frombuffer(b"".join(page.before for page in pages), dtype=np.uint8)
+    after = b"".join(page.after for page in pages)
+    before = b"".join(page.before for page in pages)
+    if 0 < len(pages) <= HEAP_PATCH_PAGES_MAX:
+        method, packed = _PATCH, _compressor(before).compress(after)
+    else:
+        method, packed = _XOR, _compressor().compress(_xor(after, before))
     return _encode(
+        method,
         depth=parent_depth + 1,
         size_bytes=size_bytes,
         parent=parent,
         meta=meta,
         numbers=numbers,
-        content=(after ^ before).tobytes(),
+        packed=packed,
     )
 
 
@@ -96,58 +118,71 @@ def needs_base(parent_depth: int) -> bool:
     return parent_depth >= HEAP_DELTAS_PER_BASE_MAX
 
 
-def load(blobs: Blobs, blob: str) -> Heap:
-    """The heap that a blob and those below it describe. Raises BlobMissing, BlobRotten, HeapRefused."""
+def load(blobs: Blobs, blob: str, *, known: Mapping[str, bytes | memoryview] | None = None) -> Heap:
+    """The heap that a blob and those below it describe. Raises BlobMissing, BlobRotten, HeapRefused.
+
+    `known` are memories at hand by their blobs: a delta that stands on one of them reads no further.
+    """
+    known = known or {}
     chain = [_decode(blob, blobs.get(blob))]
-    while chain[-1].parent is not None:
-        below, name = _decode(chain[-1].parent, blobs.get(chain[-1].parent)), chain[-1].parent
+    while (name := chain[-1].parent) is not None and name not in known:
+        below = _decode(name, blobs.get(name))
         if below.depth != chain[-1].depth - 1 or below.size_bytes > chain[-1].size_bytes:
             raise HeapRefused(name, f"it does not fit below {blob}: a later delta expects another parent")
         chain.append(below)
-    top = chain[0]
+    top, base = chain[0], known[name] if name is not None else _unpack(chain[-1], chain[-1].size_bytes)
+    if len(base) > top.size_bytes:
+        raise HeapRefused(blob, "it is smaller than what it stands on. Run: pw doctor")
     memory = bytearray(top.size_bytes)
-    memory[: chain[-1].size_bytes] = chain[-1].content
-    pages = np.frombuffer(memory, dtype=np.uint8).reshape(-1, PAGE_BYTES)
-    for delta in reversed(chain[:-1]):
-        pages[delta.page_numbers] ^= np.frombuffer(delta.content, dtype=np.uint8).reshape(-1, PAGE_BYTES)
+    memory[: len(base)] = base
+    view = np.frombuffer(memory, dtype=np.uint8).reshape(-1, PAGE_BYTES)
+    for delta in reversed(chain if name is not None else chain[:-1]):
+        before = view[delta.pages].tobytes()
+        content = _unpack(delta, len(before), before if delta.method == _PATCH else b"")
+        after = content if delta.method == _PATCH else _xor(content, before)
+        view[delta.pages] = np.frombuffer(after, dtype=np.uint8).reshape(-1, PAGE_BYTES)
     return Heap(memory, top.meta, top.depth)
 
 
 def depth_of(blob: str, content: bytes) -> int:
     """How many deltas this heap stands on; 0 for a base. Raises HeapRefused."""
-    return _head(blob, content)[0]
+    return _decode(blob, content).depth
 
 
 def references(blob: str, content: bytes) -> list[str]:
     """The blobs that this heap cannot be loaded without. Raises HeapRefused."""
-    parent = _head(blob, content)[3]
+    parent = _decode(blob, content).parent
     return [] if parent is None else [parent]
 
 
 def _encode(
-    *, depth: int, size_bytes: int, parent: str | None, meta: bytes, numbers: list[int], content: bytes
+    method: int,
+    *,
+    depth: int,
+    size_bytes: int,
+    parent: str | None,
+    meta: bytes,
+    numbers: list[int],
+    packed: bytes,
 ) -> bytes:
     assert 0 < size_bytes <= HEAP_BYTES_MAX and size_bytes % WASM_PAGE_BYTES == 0, "whole wasm pages"
     assert len(meta) <= META_BYTES_MAX, "meta is small"
     assert all(0 <= number < size_bytes // PAGE_BYTES for number in numbers), "pages lie inside the heap"
+    steps = np.diff(np.array(numbers, dtype="<u4"), prepend=np.zeros(1, dtype="<u4"))
+    index = _compressor().compress(meta + steps.tobytes())
+    parent_name = bytes.fromhex(parent) if parent else _NO_PARENT
     head = _HEAD.pack(
-        MAGIC,
-        VERSION,
-        depth,
-        len(meta),
-        size_bytes,
-        bytes.fromhex(parent) if parent else _NO_PARENT,
-        len(numbers),
+        MAGIC, VERSION, method, 0, depth, len(meta), size_bytes, parent_name, len(numbers), len(index)
     )
-    plain = b"".join((meta, np.array(numbers, dtype="<u4").tobytes(), content))
-    return head + zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_content_size=True).compress(plain)
+    return head + index + packed
 
 
-def _head(blob: str, content: bytes) -> tuple[int, int, int, str | None, int]:
-    """Depth, meta bytes, size bytes, parent, pages: checked as far as they go alone."""
+def _decode(blob: str, content: bytes) -> _Stored:
     if len(content) < _HEAD.size or content[: len(MAGIC)] != MAGIC:
         raise HeapRefused(blob, "it is no heap snapshot (magic missing); the record names a foreign blob")
-    _, version, depth, meta_bytes, size_bytes, parent, pages = _HEAD.unpack_from(content)
+    _, version, method, zero, depth, meta_bytes, size_bytes, parent, pages, index_bytes = _HEAD.unpack_from(
+        content
+    )
     if version != VERSION:
         raise HeapRefused(
             blob,
@@ -156,31 +191,49 @@ def _head(blob: str, content: bytes) -> tuple[int, int, int, str | None, int]:
         )
     if not 0 < size_bytes <= HEAP_BYTES_MAX or size_bytes % WASM_PAGE_BYTES:
         raise HeapRefused(blob, f"its size of {size_bytes} bytes is no heap's (at most {HEAP_BYTES_MAX})")
+    is_base = depth == 0
     if (
-        meta_bytes > META_BYTES_MAX
+        zero != 0
+        or meta_bytes > META_BYTES_MAX
         or depth > HEAP_DELTAS_PER_BASE_MAX
-        or (depth == 0) != (parent == _NO_PARENT)
-        or pages > size_bytes // PAGE_BYTES
-        or (depth == 0 and pages)
+        or method not in ((_WHOLE,) if is_base else (_XOR, _PATCH))
+        or is_base != (parent == _NO_PARENT)
+        or pages > (0 if is_base else size_bytes // PAGE_BYTES)
     ):
         raise HeapRefused(blob, "its head contradicts itself. Run: pw doctor")
-    return depth, meta_bytes, size_bytes, parent.hex() if depth else None, pages
+    index = _decompress(blob, content[_HEAD.size : _HEAD.size + index_bytes], meta_bytes + 4 * pages)
+    numbers = np.cumsum(np.frombuffer(index, dtype="<u4", offset=meta_bytes), dtype=np.uint64)
+    if pages and (np.any(numbers[1:] <= numbers[:-1]) or numbers[-1] >= size_bytes // PAGE_BYTES):
+        raise HeapRefused(blob, "its page numbers are out of order or outside the heap. Run: pw doctor")
+    packed = content[_HEAD.size + index_bytes :]
+    parent_name = None if is_base else parent.hex()
+    return _Stored(blob, method, depth, size_bytes, parent_name, index[:meta_bytes], numbers, packed)
 
 
-def _decode(blob: str, content: bytes) -> _Stored:
-    depth, meta_bytes, size_bytes, parent, pages = _head(blob, content)
-    numbers_end = meta_bytes + 4 * pages
-    length = numbers_end + (pages * PAGE_BYTES if depth else size_bytes)
-    packed = content[_HEAD.size :]
+def _unpack(stored: _Stored, length_bytes: int, dictionary: bytes = b"") -> bytes:
+    return _decompress(stored.blob, stored.packed, length_bytes, dictionary)
+
+
+def _compressor(dictionary: bytes = b"") -> zstandard.ZstdCompressor:
+    return zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, dict_data=_dictionary(dictionary))
+
+
+def _decompress(blob: str, packed: bytes, length_bytes: int, dictionary: bytes = b"") -> bytes:
+    """Exactly `length_bytes`, and nothing after the frame. Raises HeapRefused."""
     try:
-        if zstandard.frame_content_size(packed) != length:
+        if zstandard.frame_content_size(packed) != length_bytes:
             raise HeapRefused(blob, "its length is not what its head says. Run: pw doctor")
-        plain = zstandard.ZstdDecompressor().decompress(
-            packed, max_output_size=length, allow_extra_data=False
+        return zstandard.ZstdDecompressor(dict_data=_dictionary(dictionary)).decompress(
+            packed, max_output_size=length_bytes, allow_extra_data=False
         )
     except zstandard.ZstdError as error:
         raise HeapRefused(blob, f"it does not decompress ({error}). Run: pw doctor") from None
-    numbers = np.frombuffer(plain, dtype="<u4", count=pages, offset=meta_bytes)
-    if pages and (np.any(numbers[1:] <= numbers[:-1]) or numbers[-1] >= size_bytes // PAGE_BYTES):
-        raise HeapRefused(blob, "its page numbers are out of order or outside the heap. Run: pw doctor")
-    return _Stored(depth, size_bytes, parent, plain[:meta_bytes], numbers, memoryview(plain)[numbers_end:])
+
+
+def _dictionary(content: bytes) -> zstandard.ZstdCompressionDict | None:
+    raw = zstandard.DICT_TYPE_RAWCONTENT
+    return zstandard.ZstdCompressionDict(content, dict_type=raw) if content else None
+
+
+def _xor(left: bytes, right: bytes) -> bytes:
+    return (np.frombuffer(left, dtype=np.uint8) ^ np.frombuffer(right, dtype=np.uint8)).tobytes()

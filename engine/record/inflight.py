@@ -39,6 +39,13 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "editdata": ("data-edit",),
     "describe": ("describe",),
     "purge": ("purge",),
+    "trycall": ("preview",),
+    "enrol": ("check-enrolled", "rejection"),
+    "removecheck": ("check-removed",),
+    "closeincident": ("incident-closed",),
+    "grant": ("granted",),
+    "setpage": ("page-set",),
+    "checkpoint": ("checkpoint",),
 }
 
 
@@ -110,6 +117,7 @@ class InFlight:
 
     def add(self, work: Work) -> int:
         """Remember an operation that starts; its slot. Raises DiskError: then it must not start."""
+        assert work.operation in _OUTCOMES, f"{work.operation} is an operation that records an outcome"
         payload = to_bytes(work)
         slot = self._take()
         head = _HEAD.pack(_MAGIC, _RUNNING, -1, len(payload), _tag(slot, payload))
@@ -189,6 +197,8 @@ class InFlight:
             if magic != _MAGIC or state not in (_RUNNING, _DRAFTED) or tag != _tag(slot, payload):
                 raise NotCanonical("not as written")
             work = from_bytes(Work, payload)
+            if work.operation not in _OUTCOMES:
+                raise NotCanonical("another version's operation")
         except (NotCanonical, DiskError):
             self.torn += 1
             return

@@ -295,13 +295,17 @@ class Purge(_Part, frozen=True, tag="purge"):
 
 
 class Checkpoint(_Part, frozen=True, tag="checkpoint"):
-    """The state at this sequence: the head's heap, and all data as one blob with its LtHash digest."""
+    """The head's heap, and all data as it was at sequence `snapshot`, as one blob with its LtHash digest.
+
+    Records between the snapshot and the checkpoint's own may have written data.
+    """
 
     revision: int
     heap: HeapRef
     data_blob: str
     data_digest: str
     rows: int
+    snapshot: int
 
 
 Body = (

@@ -55,6 +55,6 @@ def only_answered(body: Body | None) -> bool:
         case Preview():
             return True
         case Call():
-            return not body.writes and body.incident is None
+            return not body.writes and body.incident is body.retries is body.admitted is None
         case _:
             return False

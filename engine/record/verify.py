@@ -50,6 +50,7 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
         return problems or [_of_log(error)]
     except DiskError as error:
         return [*problems, Problem(error.path, error.reason, "Mend the disk, then run pw doctor again")]
+    problems += [_of_torn_end(path) for path in log.opening.set_aside]
     problems += [_of_blob(error) for error in blobs.problems()]
     records = _Records(blobs, root_of)
     problems += records.verify(log)
@@ -89,9 +90,9 @@ class _Records:
                     kept.pop(world, None)
             case Call():
                 for write in body.writes:
-                    data.write(write.key, write.value)
+                    data.write(seq, write.key, write.value)
             case DataEdit():
-                data.write(body.write.key, body.write.value)
+                data.write(seq, body.write.key, body.write.value)
             case Genesis() | Revision():
                 self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
             case Checkpoint():
@@ -103,7 +104,7 @@ class _Records:
                 others.setdefault(blob, seq)
 
     def _verify_checkpoint(self, world: str, seq: int, body: Checkpoint, data: _Data) -> Iterator[Problem]:
-        expected = data.digest()
+        expected = data.digest_at(body.snapshot)
         if body.data_digest != expected:
             what = f"its checkpoint: expected the data {expected}, got {body.data_digest}"
             yield Problem(f"world {world}", what, _FROM_BACKUP, seq)
@@ -151,15 +152,29 @@ class _Data:
 
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}
+        self._before: list[
+            tuple[int, str, bytes | None]
+        ] = []  # (record, key, what it held) since a checkpoint
 
-    def write(self, key: str, value: bytes | None) -> None:
-        if value is None:
-            self._rows.pop(key, None)
-        else:
-            self._rows[key] = value
+    def write(self, seq: int, key: str, value: bytes | None) -> None:
+        self._before.append((seq, key, self._rows.get(key)))
+        _put(self._rows, key, value)
 
-    def digest(self) -> str:
-        return LtHash(self._rows.items()).digest()
+    def digest_at(self, snapshot: int) -> str:
+        """The digest as it was at a sequence since the last checkpoint; what is older is forgotten."""
+        rows = dict(self._rows)
+        for seq, key, value in reversed(self._before):
+            if seq > snapshot:
+                _put(rows, key, value)
+        self._before = [entry for entry in self._before if entry[0] > snapshot]
+        return LtHash(rows.items()).digest()
+
+
+def _put(rows: dict[str, bytes], key: str, value: bytes | None) -> None:
+    if value is None:
+        rows.pop(key, None)
+    else:
+        rows[key] = value
 
 
 def _verify_projection(shadow: ShadowDisk, log: Log) -> Iterator[Problem]:
@@ -184,6 +199,13 @@ def _padded(
 ) -> Iterator[tuple[object, object]]:
     for at in range(max(len(left), len(right))):
         yield (left[at] if at < len(left) else None, right[at] if at < len(right) else None)
+
+
+def _of_torn_end(aside: str) -> Problem:
+    what = f"unreadable bytes follow the last batch; the next start sets them aside as {aside}"
+    return Problem(
+        LOG_DIRECTORY, what, "Nothing that was acknowledged is in them: a write or a seal was cut off"
+    )
 
 
 def _of_blob(error: BlobError) -> Problem:

@@ -11,6 +11,7 @@ from engine.host import answers
 from engine.serve.reading import canonical_json
 
 JSON = b"application/json"
+Headers = tuple[tuple[bytes, bytes], ...]
 
 STATUS_OF_ANSWER: dict[type, int] = {
     answers.Created: 201,
@@ -53,7 +54,7 @@ class Reply:
         status: int,
         body: bytes,
         content_type: bytes = JSON,
-        headers: tuple[tuple[bytes, bytes], ...] = (),
+        headers: Headers = (),
     ) -> None:
         self.status = status
         self.body = body
@@ -68,9 +69,9 @@ def reply_to(answer: Any) -> Reply:
     return Reply(STATUS_OF_ANSWER.get(type(answer), 200), encoded(answer))
 
 
-def failed(status: int, error: str, hint: str | None = None) -> Reply:
+def failed(status: int, error: str, hint: str | None = None, *, headers: Headers = ()) -> Reply:
     """A reply of the door itself."""
-    return Reply(status, encoded(Failure(error, hint)))
+    return Reply(status, encoded(Failure(error, hint)), headers=headers)
 
 
 def encoded(answer: Any) -> bytes:
@@ -86,7 +87,7 @@ def _parsed(raw: msgspec.Raw) -> Any:
 
 
 def _refused(answer: answers.Refused) -> Reply:
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: Headers = ()
     if answer.retry_after_s is not None:
         headers = ((b"retry-after", str(answer.retry_after_s).encode()),)
     return Reply(STATUS_OF_REFUSAL[answer.refused], encoded(answer), headers=headers)

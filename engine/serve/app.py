@@ -13,9 +13,9 @@ from starlette.routing import Route, Router
 
 from engine.host import LiveHost
 from engine.serve.answering import Reply, failed
-from engine.serve.endpoint import Asked, Endpoint, routes
+from engine.serve.endpoint import routes
 from engine.serve.gate import Gate
-from engine.serve.metrics import CONTENT_TYPE, Metrics
+from engine.serve.metrics import Metrics
 from engine.serve.openapi import document
 from engine.serve.routes import ENDPOINTS
 from engine.serve.tokens import Guard
@@ -40,12 +40,7 @@ _SIGN_IN = """
 def make_app(host: LiveHost, *, guard: Guard, hosts: frozenset[str], logger: Any) -> Gate:
     """The ASGI application that serves `host`. `hosts` are its names beside the loopback ones."""
     metrics = Metrics(host.gauges)
-
-    async def exposed(_host: LiveHost, _asked: Asked) -> Any:
-        """Prometheus metrics."""
-        return Reply(200, metrics.exposition(), CONTENT_TYPE)
-
-    endpoints = (*ENDPOINTS, Endpoint("GET", "/metrics", exposed, (str,)))
+    endpoints = (*ENDPOINTS, metrics.endpoint())
     frame = _frame(document(endpoints, version=host.version().build))
     # Around the frame, not in it: its layers would cost a call as much as all that this house does for it.
     router = Router(routes(endpoints, host), default=frame, redirect_slashes=False)

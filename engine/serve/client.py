@@ -126,8 +126,8 @@ class Client:
         body = _given({"name": name, "archived": archived, "frozen": frozen})
         return self._send("PATCH", _path(world), body, request_id, answers.WorldSummary)
 
-    def archive(self, world: str) -> answers.WorldSummary:
-        return self._send("DELETE", _path(world), {}, None, answers.WorldSummary)
+    def archive(self, world: str, *, request_id: str | None = None) -> answers.WorldSummary:
+        return self._send("DELETE", _path(world), {}, request_id, answers.WorldSummary)
 
     def purge(
         self, world: str, *, confirm: str, reason: str | None = None, request_id: str | None = None

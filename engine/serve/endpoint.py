@@ -37,7 +37,7 @@ Handler = Callable[[LiveHost, Asked], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`answers` are the types that the handler may return; BadInput and NotThere end as a Failure."""
+    """`answers` are the types that the handler may return. BadInput and NotThere end as a Failure."""
 
     method: str
     path: str
@@ -45,6 +45,7 @@ class Endpoint:
     answers: Sequence[Any]
     query: type[Input] = NoQuery
     body: type[Input] | None = None
+    content_type: str = "application/json"
 
     @property
     def summary(self) -> str:
@@ -57,7 +58,7 @@ class ClientGone(Exception):
 
 
 class Resource:
-    """All endpoints of one path, as an ASGI host."""
+    """All endpoints of one path, as an ASGI application."""
 
     def __init__(self, path: str, endpoints: Iterable[Endpoint], host: LiveHost) -> None:
         self.path = path
@@ -71,10 +72,8 @@ class Resource:
         scope["flickworld.route"] = self.path
         endpoint = self.by_method.get(scope["method"])
         if endpoint is None:
-            reply = failed(
-                405, f"{scope['method']} is not a method of {self.path}", "Allow lists its methods"
-            )
-            reply.headers = ((b"allow", self._allow),)
+            error = f"{scope['method']} is not a method of {self.path}"
+            reply = failed(405, error, "Allow lists its methods", headers=((b"allow", self._allow),))
         else:
             reply = await self._replied(endpoint, scope, receive)
         await send_reply(send, reply)
@@ -129,7 +128,7 @@ async def read_body(scope: Any, receive: Any) -> bytes:
 
 
 async def send_reply(send: Any, reply: Reply) -> None:
-    """Send a finished response. Nothing that this server says may be kept by a cache."""
+    """Send a finished response."""
     headers = [
         (b"content-type", reply.content_type),
         (b"content-length", b"%d" % len(reply.body)),

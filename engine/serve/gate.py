@@ -148,13 +148,8 @@ def _is_local(scope: Any) -> bool:
 
 def _unauthorized(authorization: bytes | None) -> Reply:
     error = "the operator token is missing" if authorization is None else "the operator token is wrong"
-    reply = failed(
-        401,
-        error,
-        "send Authorization: Bearer TOKEN; pw serve printed the token once, and it lies in the data directory",
-    )
-    reply.headers = ((b"www-authenticate", b"Bearer"),)
-    return reply
+    hint = "send Authorization: Bearer TOKEN; pw serve printed it once, and it lies in the data directory"
+    return failed(401, error, hint, headers=((b"www-authenticate", b"Bearer"),))
 
 
 def _internal_error(request_id: str) -> Reply:

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from engine import limits
-from engine.ids import BadId, check_request_id, check_world_name
+from engine.ids import WORLD_NAME_CHARS_MAX, BadId, check_request_id, check_world_name
 
+Name = Annotated[str, Meta(min_length=1, max_length=WORLD_NAME_CHARS_MAX)]
 Note = Annotated[str, Meta(max_length=limits.NOTE_CHARS_MAX)]
 Number = Annotated[int, Meta(ge=0, le=limits.NUMBER_MAX)]
 Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_ROWS_MAX)]
@@ -22,10 +23,10 @@ Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_ROWS_MAX)]
 class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     def check(self) -> None:
         """Raise BadId for what types cannot say. Subclasses add to it."""
-        for name in self.__struct_fields__:
+        for name, field in zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True):
             value = getattr(self, name)
             if isinstance(value, str):
-                _check_text(value, self.__struct_encode_fields__[self.__struct_fields__.index(name)])
+                _check_text(value, field)
 
 
 class Body(Input, frozen=True, kw_only=True):
@@ -43,7 +44,7 @@ class Body(Input, frozen=True, kw_only=True):
 
 
 class CreateWorld(Body, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(min_length=1, max_length=300)]
+    name: Name
 
     def check(self) -> None:
         super().check()
@@ -51,7 +52,7 @@ class CreateWorld(Body, frozen=True, kw_only=True):
 
 
 class ChangeWorld(Body, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(min_length=1, max_length=300)] | None = None
+    name: Name | None = None
     archived: bool | None = None
     frozen: bool | None = None
 
@@ -61,6 +62,10 @@ class ChangeWorld(Body, frozen=True, kw_only=True):
             check_world_name(self.name)
         if self.name is None and self.archived is None and self.frozen is None:
             raise BadId("body", "changes nothing; give at least one of name, archived, frozen")
+
+
+class ArchiveWorld(Body, frozen=True, kw_only=True):
+    """The body may be left out."""
 
 
 class PurgeWorld(Body, frozen=True, kw_only=True):

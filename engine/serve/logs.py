@@ -47,7 +47,7 @@ class _Led(logging.Handler):
 
 
 def _rendered(_logger: Any, _method: str, event: Any) -> bytes:
-    # A request's path may hold anything; what cannot be UTF-8 must not cost the line.
+    # An error's text may hold anything; what cannot be UTF-8 must not cost the line.
     try:
         return msgspec.json.encode(event)
     except UnicodeEncodeError:

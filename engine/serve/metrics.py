@@ -10,7 +10,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4.encode()
+from engine.host import LiveHost
+from engine.serve.answering import Reply
+from engine.serve.endpoint import Asked, Endpoint
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -40,9 +44,14 @@ class Metrics:
         series[0].inc()
         series[1].observe(seconds)
 
-    def exposition(self) -> bytes:
-        """All series in the text format."""
-        return generate_latest(self._registry)
+    def endpoint(self) -> Endpoint:
+        """Where the series are read."""
+
+        async def metrics(_host: LiveHost, _asked: Asked) -> Any:
+            """Prometheus metrics."""
+            return Reply(200, generate_latest(self._registry), CONTENT_TYPE.encode())
+
+        return Endpoint("GET", "/metrics", metrics, (str,), content_type=CONTENT_TYPE)
 
 
 class _HostGauges(Collector):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from engine.host import answers
+from engine.host import Upkeep, answers
 from engine.serve.answering import STATUS_OF_ANSWER, STATUS_OF_REFUSAL, Failure
 from engine.serve.endpoint import Endpoint
 from engine.serve.inputs import Input
@@ -74,7 +74,7 @@ def _operation(endpoint: Endpoint, schema_of: dict[str, Any], components: dict[s
     if endpoint.body is not None:
         described["requestBody"] = {
             "required": bool(components[endpoint.body.__name__].get("required")),
-            "content": _json(schema_of[repr(endpoint.body)]),
+            "content": {"application/json": {"schema": schema_of[repr(endpoint.body)]}},
         }
     if is_api:
         described["security"] = [{"token": []}]
@@ -118,7 +118,7 @@ def _responses(endpoint: Endpoint, schema_of: dict[str, Any], is_api: bool) -> d
     return {
         str(status): {
             "description": _FAILURES.get(status, HTTPStatus(status).phrase),
-            "content": _json(_one_of(by_status[status])),
+            "content": {_content_type(endpoint, status): {"schema": _one_of(by_status[status])}},
         }
         for status in sorted(by_status)
     }
@@ -129,14 +129,14 @@ def _statuses(answer: Any) -> list[int]:
         return sorted(set(STATUS_OF_REFUSAL.values()))
     if answer is answers.Health:
         return [200, 503]
-    if getattr(answer, "__name__", "") == "Upkeep":
+    if answer is Upkeep:
         return [200, 422]
     return [STATUS_OF_ANSWER.get(answer, 200)]
 
 
+def _content_type(endpoint: Endpoint, status: int) -> str:
+    return endpoint.content_type if status == 200 else "application/json"
+
+
 def _one_of(schemas: list[Any]) -> Any:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-
-
-def _json(schema: Any) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}

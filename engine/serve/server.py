@@ -90,8 +90,12 @@ async def serve(
 ) -> None:
     """`run` on a socket that listens, until `stop` is resolved."""
     host = live(home, loop=asyncio.get_running_loop())
-    guard, new_token = open_guard(home, token)
-    await host.start()
+    try:
+        guard, new_token = open_guard(home, token)
+        await host.start()
+    except BaseException:
+        await host.close()
+        raise
     server = _Server(make_app(host, guard=guard, hosts=names, logger=logger))
     accepting = asyncio.create_task(server.serve(sockets=[listener]))
     url = _url_of(listener)

@@ -307,7 +307,7 @@ class Life:
             case CancelTimer():
                 del self.timers[effect.token]
             case Drained():
-                assert self.draining and not self.drained
+                assert self.draining
                 self.drained = True
 
     def take_answer(self, answer: Answer) -> None:

@@ -219,7 +219,7 @@ def _covers(read: Read, key: str) -> bool:
 
 
 TestAgainstEveryState = AgainstEveryState.TestCase
-TestAgainstEveryState.settings = settings(max_examples=80, stateful_step_count=40, derandomize=True)
+TestAgainstEveryState.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True)
 
 
 @given(st.lists(KEYS, unique=True))

@@ -133,7 +133,7 @@ class LifeMachine(RuleBasedStateMachine):
 
 
 TestLifeMachine = LifeMachine.TestCase
-TestLifeMachine.settings = settings(max_examples=120, stateful_step_count=50, derandomize=True)
+TestLifeMachine.settings = settings(max_examples=80, stateful_step_count=50, derandomize=True)
 
 
 def test_lives_of_chance_keep_every_promise():

@@ -151,6 +151,8 @@ def test_refusals_use_the_codes_of_the_one_list():
         refusals.bad_reason(),
         refusals.already_head(1),
         refusals.no_revision(9, head=1),
+        refusals.no_incident(9, newest=1),
+        refusals.incident_closed(1),
         refusals.request_conflict("r"),
         refusals.storage("x"),
     ]

@@ -163,6 +163,33 @@ def test_a_file_has_one_name_in_every_crash():
         assert list(found.values()) == [b"mine"]
 
 
+def test_a_new_file_under_a_freed_name_never_puts_out_the_file_that_left_it():
+    disk = small_disk()
+    write(disk, "a", b"mine", sync=True)
+    disk.sync_dir("")
+    disk.rename("a", "b")
+    write(disk, "a", b"other", sync=True)
+    seen = {str(found) for found in trees_after(disk)}
+    assert seen == {
+        str({"a": b"mine"}),
+        str({"b": b"mine"}),
+        str({"a": b"other", "b": b"mine"}),
+    }
+
+
+def test_a_file_moved_durably_lives_until_its_removal_is_durable():
+    disk = small_disk()
+    disk.make_dir("d")
+    write(disk, "a", b"mine", sync=True)
+    disk.sync_dir("")
+    disk.rename("a", "d/a")
+    disk.remove("d/a")
+    disk.sync_dir("")
+    assert tree(disk.after_power_loss("lost")) == {"d/": b"", "d/a": b"mine"}
+    disk.sync_dir("d")
+    assert tree(disk.after_power_loss("lost")) == {"d/": b""}
+
+
 def test_a_lost_removal_brings_back_a_file_that_goes_on_working():
     disk = small_disk()
     write(disk, "a", b"mine", sync=True)

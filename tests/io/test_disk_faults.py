@@ -124,6 +124,25 @@ def test_a_failed_sync_of_a_directory_leaves_its_names_in_doubt():
     assert {tuple(found) for found in trees_after(disk)} == {("b", "c")}
 
 
+def test_a_file_has_one_name_even_where_syncs_of_its_directories_failed():
+    disk = small_disk()
+    disk.make_dir("d")
+    disk.sync_dir("")
+    write(disk, "a", b"mine", sync=True)
+    for move in (lambda: disk.rename("a", "b"), lambda: disk.rename("b", "d/c")):
+        disk.fail_sync(disk.syncs + 1)
+        with pytest.raises(SyncFailed):
+            disk.sync_dir("")
+        move()
+    disk.fail_sync(disk.syncs + 1)
+    with pytest.raises(SyncFailed):
+        disk.sync_dir("")
+    write(disk, "b", b"other", sync=True)
+    disk.sync_dir("")
+    seen = {str(found) for found in trees_after(disk)}
+    assert seen == {str({"b": b"other", "d/": b"", "d/c": b"mine"})}
+
+
 def test_syncs_fail_from_the_one_ordered_for_as_long_as_ordered():
     disk = small_disk()
     file = disk.open("a", create=True)

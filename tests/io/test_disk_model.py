@@ -245,6 +245,10 @@ class CrashesKeepTheRules(RuleBasedStateMachine):
         self.begin()
 
     @invariant()
+    def space_is_counted_as_it_is(self):
+        assert self.disk.media.used_sectors() == self.disk.media.copy().used_sectors()
+
+    @invariant()
     def every_crash_keeps_the_rules(self):
         for kind in CRASH_KINDS:
             self.check(self.disk.after_power_loss(kind, self.disk.ops), garbled=kind == "garbled")

@@ -12,7 +12,7 @@ from engine.io.mem_log import MemLog
 from engine.io.real_disk import RealDisk
 from engine.io.real_entropy import RealEntropy
 from engine.io.sim_disk import SimDisk
-from engine.limits import LOG_BATCH_BYTES_MAX
+from engine.limits import LOG_BATCH_BYTES_MAX, LOG_BATCH_RECORDS_MAX
 
 EMPTY = "0" * 64
 
@@ -134,6 +134,14 @@ def test_a_batch_at_the_limit_fits_and_one_past_it_is_refused(log, worlds):
     assert log.read_at(cursor) == largest
 
 
+def test_a_batch_of_as_many_records_as_allowed_fits_and_one_more_is_refused(log, worlds):
+    entries = worlds.batch(*["a"] * (LOG_BATCH_RECORDS_MAX + 1))
+    with pytest.raises(LogError, match="a batch of 513 records is too large; at most 512 fit"):
+        log.append(entries)
+    assert len(log.append(entries[:-1])) == LOG_BATCH_RECORDS_MAX
+    assert batches_of(log) == [entries[:-1]]
+
+
 def test_a_batch_that_is_not_there_is_refused_by_number(log, worlds):
     log.append(worlds.batch("a"))
     for batch in (0, 2):
@@ -183,3 +191,22 @@ def test_reading_goes_on_beside_appending(log, worlds):
     assert seen[:5] == [0, 1, 2, 3, 4]
     assert seen == list(range(len(seen)))
     assert [head.batch for head, _ in scanning][:4] == [2, 3, 4, 5]
+
+
+def test_a_log_on_a_real_disk_is_there_for_the_next_process(tmp_path, worlds):
+    disk = RealDisk(tmp_path)
+    disk.make_dir("log")  # as an opening that failed leaves it
+    batches = [worlds.batch("a", "b") for _ in range(7)]
+    for number, batch in enumerate(batches):
+        log = FileLog(disk, RealEntropy(), segment_bytes_max=16384, reserve_bytes=8192)
+        log.append(batch)
+        if number % 2:
+            log.seal()
+        log.close()
+    log = FileLog(RealDisk(tmp_path), RealEntropy(), reserve_bytes=8192)
+    assert batches_of(log) == batches
+    assert log.reserve_held()
+    assert (tmp_path / "log" / "RESERVE").stat().st_size == 8192
+    log.seal()
+    assert log.erase_bodies(lambda entry: entry.seq == 2) == 2 * len(batches[2][0].body)
+    assert log.verify() == []

@@ -1,14 +1,15 @@
-"""A world without a host, for tests of the language: a head, its catalogue, its sources and its data."""
+"""A world without a host, for tests of the language: a head, its catalogue, its sources and its data.
+
+Tests run on threads with room for jobs: see `conftest.py`.
+"""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from engine import limits
 from engine.logic import (
@@ -22,7 +23,6 @@ from engine.logic import (
     boot,
     load_engine,
     prelude_source,
-    vm_thread_stack_bytes,
 )
 from engine.logic import call as call_definition
 from engine.logic import execute as execute_expression
@@ -30,21 +30,6 @@ from engine.logic.source import file_of
 
 PACKAGES = Path(__file__).parents[2] / "web" / "node_modules"
 MOMENT_FLICKS = 1_700_000_000 * limits.FLICKS_PER_SECOND
-Answer = TypeVar("Answer")
-
-
-@cache
-def _lane() -> ThreadPoolExecutor:
-    """One thread whose stack is large enough for jobs."""
-    before = threading.stack_size(vm_thread_stack_bytes)
-    lane = ThreadPoolExecutor(max_workers=1)
-    lane.submit(int).result()
-    threading.stack_size(before)
-    return lane
-
-
-def on_lane(work: Callable[[], Answer]) -> Answer:
-    return _lane().submit(work).result()
 
 
 @cache
@@ -59,7 +44,7 @@ def pool() -> VmPool:
 
 @cache
 def genesis(version: int = 2) -> HeapImage:
-    return on_lane(lambda: boot(engine(), prelude_source(version)))
+    return boot(engine(), prelude_source(version))
 
 
 class Rows:
@@ -81,7 +66,7 @@ class World:
 
     def __init__(self, image: HeapImage | None = None) -> None:
         self.image = image or genesis()
-        self.catalogue = on_lane(lambda: attempt.catalogue_of(pool(), self.image))
+        self.catalogue = attempt.catalogue_of(pool(), self.image)
         self.data: dict[str, bytes] = {}
         self._sources: dict[str, WrittenSource] = {}
 
@@ -95,16 +80,14 @@ class World:
     def attempt(
         self, source: str, *, commonjs: str | None = None, fuel: int = limits.DEVELOP_FUEL_MAX
     ) -> AttemptOutcome:
-        outcome = on_lane(
-            lambda: attempt.develop(
-                pool(),
-                self.image,
-                source,
-                catalogue=self.catalogue,
-                source_lookup=self.source,
-                commonjs=commonjs,
-                fuel=fuel,
-            )
+        outcome = attempt.develop(
+            pool(),
+            self.image,
+            source,
+            catalogue=self.catalogue,
+            source_lookup=self.source,
+            commonjs=commonjs,
+            fuel=fuel,
         )
         if outcome.image is not None:
             self.image, self.catalogue = outcome.image, outcome.catalogue
@@ -127,18 +110,16 @@ class World:
         self, name: str, *args: Any, seed: int = 7, fuel: int = limits.CALL_FUEL_MAX, raw: bytes | None = None
     ) -> CallOutcome:
         args_json = raw if raw is not None else json.dumps(args).encode()
-        outcome = on_lane(
-            lambda: call_definition(
-                pool(),
-                self.image,
-                name,
-                args_json,
-                flick=MOMENT_FLICKS,
-                seed=seed,
-                fuel=fuel,
-                data=Rows(self.data),
-                source_lookup=self.source,
-            )
+        outcome = call_definition(
+            pool(),
+            self.image,
+            name,
+            args_json,
+            flick=MOMENT_FLICKS,
+            seed=seed,
+            fuel=fuel,
+            data=Rows(self.data),
+            source_lookup=self.source,
         )
         if outcome.ok:
             for key, value in outcome.writes:
@@ -149,17 +130,15 @@ class World:
         return outcome
 
     def execute(self, expression: str, *, seed: int = 7, fuel: int = limits.CALL_FUEL_MAX) -> CallOutcome:
-        return on_lane(
-            lambda: execute_expression(
-                pool(),
-                self.image,
-                expression,
-                flick=MOMENT_FLICKS,
-                seed=seed,
-                fuel=fuel,
-                data=Rows(self.data),
-                source_lookup=self.source,
-            )
+        return execute_expression(
+            pool(),
+            self.image,
+            expression,
+            flick=MOMENT_FLICKS,
+            seed=seed,
+            fuel=fuel,
+            data=Rows(self.data),
+            source_lookup=self.source,
         )
 
     def value(self, expression: str) -> Any:

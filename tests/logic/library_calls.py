@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (programs in tables stay on their lines)
 """Twenty calls of each library: expressions whose values JSON can hold, in terms of the library's name."""
 
 from __future__ import annotations

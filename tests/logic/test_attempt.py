@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (programs in tables stay on their lines)
 """Attempts: what is accepted, what changes nothing, what is rejected and why (cases A to C, H and I)."""
 
 from __future__ import annotations
@@ -5,10 +6,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from language import PACKAGES, World, empty_world, engine, genesis, on_lane, pool
+from language import World, empty_world, engine, genesis, pool
 
 from engine import limits
-from engine.logic import HeapImage, VmPool, attempt, boot, prelude_source
+from engine.logic import Changes, Engine, HeapImage, VmPool, attempt, boot, prelude_source
 
 REJECTED = [
     ('throw new Error("zip")', "threw", "Error: zip"),
@@ -196,6 +197,21 @@ def test_a_definition_over_another_constant_is_another_definition() -> None:
     outcome = world.develop("const rate = 6; define('tax', () => rate)")
     assert outcome.changes.changed == ("tax",)
     assert world.result("tax") == 6
+    world.develop("const { rate } = { rate: 1 }; define('lib', { tax: (x) => rate * x })")
+    assert world.develop("const [rate] = [2]; define('lib', { tax: (x) => rate * x })").changes.changed == (
+        "lib",
+    )
+    assert world.develop("define('lib', { tax: (x) => rate * x })").changes.changed == ("lib",), (
+        "rate is gone"
+    )
+    assert world.attempt("define('lib', { tax: (x) => rate * x }); const y = 1").verdict == "unchanged"
+
+
+def test_what_a_prototype_holds_counts() -> None:
+    world = World()
+    world.develop("function Shape() {}")
+    world.develop("Shape.prototype.area = () => 5")
+    assert world.value("new Shape().area()") == 5
 
 
 def test_changes_name_what_was_added_changed_and_removed() -> None:
@@ -402,7 +418,7 @@ def test_the_catalogue_of_an_image_is_the_one_after_the_attempt() -> None:
     )
     world.develop("module.exports = { a: 1 }; left = 1", commonjs="lib")
     world.develop("undefine('g')")
-    assert on_lane(lambda: attempt.catalogue_of(pool(), world.image)) == world.catalogue
+    assert attempt.catalogue_of(pool(), world.image) == world.catalogue
 
 
 def test_a_rollback_says_what_it_changes() -> None:
@@ -415,50 +431,43 @@ def test_a_rollback_says_what_it_changes() -> None:
 
 
 def test_an_old_prelude_is_upgraded_and_definitions_are_kept() -> None:
-    world = World(genesis(1))
-    world.develop("const s = state('s', () => ({ n: 1 })); define('f', () => ++s.n); f()")
-    assert world.value("typeof worlds") == "undefined"
-    for _ in range(2):
-        outcome = on_lane(lambda: attempt.upgrade(pool(), world.image))
-        if outcome.verdict == "unchanged":
-            break
-        assert outcome.image is not None
-        assert outcome.changes == attempt.Changes()
-        world = World(outcome.image)
-    assert outcome.verdict == "unchanged"
-    assert world.catalogue.prelude_version == 2
-    assert world.value("typeof worlds") == "object"
-    assert world.value("worlds.list()") == []
-    assert world.result("f") == 3
-    world.develop("define('f', () => 'new')")
-    assert world.result("f") == "new"
-    again = World(HeapImage.from_bytes(world.image.to_bytes(), world.image.meta))
+    old = World(genesis(1))
+    old.develop("const s = state('s', () => ({ n: 1 })); define('f', () => ++s.n); f()")
+    assert old.value("typeof worlds") == "undefined"
+    outcome = attempt.upgrade(pool(), old.image)
+    assert outcome.image is not None
+    assert (outcome.changes, outcome.catalogue.prelude_version) == (Changes(), 2)
+    new = World(outcome.image)
+    assert attempt.upgrade(pool(), new.image).verdict == "unchanged"
+    assert new.value("[typeof worlds, typeof worlds.call]") == ["object", "function"]
+    assert new.value("worlds.list()") == []
+    assert new.result("f") == 3
+    assert new.reject("worlds.list()")[0] == "touched-data"
+    assert new.reject("globalThis.k = 1")[0] == "leaked-global"
+    new.develop("define('f', () => 'new'); define('g', () => f())")
+    assert new.result("g") == "new"
+    assert new.attempt("define('f', () => 'new')").verdict == "unchanged"
+    assert new.attempt("define('f', () => 'new'); f()").verdict == "accepted"
+    assert new.attempt("define('f', () => 'new'); g()").verdict == "accepted"
+    again = World(HeapImage.from_bytes(new.image.to_bytes(), new.image.meta))
     assert again.value("worlds.list()") == []
 
 
-def test_both_paths_of_the_vm_grow_the_same_heap() -> None:
+def test_both_paths_of_the_vm_grow_the_same_heap(c_engine: Engine, python_engine: Engine) -> None:
     """Everything of an outcome but the image object, and the image's bytes."""
-    other = VmPool(_python_engine())
-    source = "function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }\nstate('s', () => ({ at: Date.now(), r: Math.random(), f: fib(9) }))"
+    source = """function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
+      state('s', () => ({ at: Date.now(), r: Math.random(), f: fib(9) }))"""
 
-    def grown(vms: VmPool) -> tuple[object, bytes]:
+    def grown(engine: Engine) -> tuple[object, bytes]:
         base = empty_world()
-        outcome = on_lane(
-            lambda: attempt.develop(
-                vms, base.image, source, catalogue=base.catalogue, source_lookup=base.source
-            )
+        outcome = attempt.develop(
+            VmPool(engine), base.image, source, catalogue=base.catalogue, source_lookup=base.source
         )
         assert outcome.image is not None
         return replace(outcome, image=None), outcome.image.to_bytes()
 
-    assert grown(pool()) == grown(other)
-
-
-def _python_engine():
-    from engine.logic import load_engine
-
-    return load_engine((PACKAGES / "quickjs-wasi" / "quickjs.wasm").read_bytes(), prefer="python")
+    assert grown(c_engine) == grown(python_engine)
 
 
 def test_booting_twice_gives_the_same_heap() -> None:
-    assert on_lane(lambda: boot(engine(), prelude_source(2))).root == genesis(2).root
+    assert boot(engine(), prelude_source(2)).root == genesis(2).root

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (programs in tables stay on their lines)
 """Calls and previews: data as one snapshot, console, hints, positions of errors, budgets (cases A, B, H, hostile)."""
 
 from __future__ import annotations
@@ -7,12 +8,13 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language import MOMENT_FLICKS, PACKAGES, Rows, World, empty_world, on_lane, pool
+from language import MOMENT_FLICKS, Rows, World, empty_world, pool
 
 from engine import limits
-from engine.logic import KeyRead, RangeRead, VmPool, load_engine
+from engine.logic import Engine, KeyRead, RangeRead, VmPool
 from engine.logic import call as call_definition
-from engine.logic.call import CONSOLE_CUT, milliseconds_of
+from engine.logic.call import milliseconds_of
+from engine.logic.call_host import CONSOLE_CUT
 from engine.logic.source import file_of
 
 
@@ -466,18 +468,16 @@ def test_an_interrupt_inside_a_host_function_fails_the_call_alone() -> None:
     world.develop("define('f', () => { data.set('w', 1); return data.get('k') })")
 
     def run(data: object) -> object:
-        return on_lane(
-            lambda: call_definition(
-                pool(),
-                world.image,
-                "f",
-                b"[]",
-                flick=0,
-                seed=1,
-                fuel=10**9,
-                data=data,
-                source_lookup=world.source,  # type: ignore[arg-type]
-            )
+        return call_definition(
+            pool(),
+            world.image,
+            "f",
+            b"[]",
+            flick=0,
+            seed=1,
+            fuel=10**9,
+            data=data,
+            source_lookup=world.source,  # type: ignore[arg-type]
         )
 
     outcome = run(Interrupting())
@@ -485,29 +485,26 @@ def test_an_interrupt_inside_a_host_function_fails_the_call_alone() -> None:
     assert run(Rows({"k": b"5"})).value == b"5"  # type: ignore[attr-defined]
 
 
-def test_both_paths_give_the_same_outcome() -> None:
+def test_both_paths_give_the_same_outcome(c_engine: Engine, python_engine: Engine) -> None:
     world = World()
     world.develop(
         "define('f', async (n) => { console.log(n); data.set('k', n); await 0; return [Math.random(), data.list('')] })"
     )
-    python = VmPool(load_engine((PACKAGES / "quickjs-wasi" / "quickjs.wasm").read_bytes(), prefer="python"))
 
-    def run(vms: VmPool) -> object:
-        return on_lane(
-            lambda: call_definition(
-                vms,
-                world.image,
-                "f",
-                b"[3]",
-                flick=5,
-                seed=1,
-                fuel=10**9,
-                data=Rows({"a": b"1"}),
-                source_lookup=world.source,
-            )
+    def run(engine: Engine) -> object:
+        return call_definition(
+            VmPool(engine),
+            world.image,
+            "f",
+            b"[3]",
+            flick=5,
+            seed=1,
+            fuel=10**9,
+            data=Rows({"a": b"1"}),
+            source_lookup=world.source,
         )
 
-    assert run(pool()) == run(python)
+    assert run(c_engine) == run(python_engine)
 
 
 def test_fuel_is_the_same_each_time_and_whatever_ran_before() -> None:

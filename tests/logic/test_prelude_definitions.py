@@ -150,6 +150,10 @@ def test_a_library_is_an_object_behind_a_stub() -> None:
 
 
 CALLED_AS = [
+    ("Math.max", "[f(1, 2), f(...[3, 9, 4, 1, 5, 7])]", [2, 9]),
+    ("function () { return arguments.length }.bind(null, 1)", "[f(), f(2, 3)]", [1, 3]),
+    ("new Proxy((...all) => all.length, {})", "[f(), f(2, 3)]", [0, 2]),
+    ("(define('g', (...all) => all.length), g)", "[f(), f(2, 3)]", [0, 2]),
     ("function (...all) { return all.length }", "[f(), f(undefined), f(1, 2, 3, 4, 5, 6)]", [0, 1, 6]),
     ("function () { return arguments.length }", "[f(), f(undefined), f(1, 2, 3, 4, 5, 6)]", [0, 1, 6]),
     ("function () { return \\u0061rguments.length }", "[f(), f(1, 2)]", [0, 2]),

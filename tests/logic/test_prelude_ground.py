@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (programs in tables stay on their lines)
 """The frozen ground: nothing that a check relies on can be changed, and ordinary code goes on working (cases D)."""
 
 from __future__ import annotations
@@ -156,6 +157,12 @@ WORKS = [
         [30, "undefined", True],
     ),
     ("(() => { const o = {}; Error.captureStackTrace(o); return typeof o.stack })()", "string"),
+    (
+        "(() => { function S() {} S.prototype = Object.create(String.prototype); S.prototype.valueOf = () => 'v'; "
+        "const d = new Date(0); d.toJSON = () => 'mine'; const a = []; a.toString = () => 'a!'; "
+        "return [new S() + '', JSON.stringify(d), `${a}`] })()",
+        ["v", '"mine"', "a!"],
+    ),
     ("Reflect.set(Object.prototype, 'toString', 5, { own: 1 }) && 1", 1),
     ("Object.assign(Object.create(Error.prototype), { name: 'n' }).name", "n"),
 ]

@@ -9,17 +9,23 @@ from engine.io.log import Log, LogEntry
 from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
 from engine.record import FIRST_SEQ, Page, encode, encode_base, encode_data, encode_delta, genesis_previous
 from engine.record.kinds import (
+    Admitted,
     Body,
     Call,
     Changes,
+    CheckEnrolled,
     Checkpoint,
+    CheckRemoved,
     DataEdit,
     Definition,
     Describe,
     Failure,
     Genesis,
+    Granted,
     HeapRef,
+    IncidentClosed,
     Interrupted,
+    PageSet,
     Preview,
     Purge,
     Rejection,
@@ -202,10 +208,14 @@ def edit(key: str, value: bytes | None) -> DataEdit:
 
 
 def checkpoint(
-    blobs: Blobs, rows: dict[str, bytes], revision_n: int = 1, heap: HeapRef = NO_HEAP
+    blobs: Blobs,
+    rows: dict[str, bytes],
+    revision_n: int = 1,
+    heap: HeapRef = NO_HEAP,
+    snapshot: int = 10**6,
 ) -> Checkpoint:
     content, digest, count = encode_data(rows.items())
-    return Checkpoint(revision_n, heap, blobs.put(content), digest, count)
+    return Checkpoint(revision_n, heap, blobs.put(content), digest, count, snapshot)
 
 
 EVERY_KIND: list[Body] = [
@@ -221,7 +231,13 @@ EVERY_KIND: list[Body] = [
     interrupted(2, request=Request("i", "0" * 64), seed=2**63, snapshot=4),
     edit("k", None),
     Describe(name="Other", archived=False),
-    Checkpoint(3, NO_HEAP, "1" * 64, "2" * 64, 1),
+    Checkpoint(3, NO_HEAP, "1" * 64, "2" * 64, 1, 9),
+    Admitted("f", b"[1]", 7, 2**63, ["a", "b"], Request("late", "a" * 64)),
+    IncidentClosed(1, "answered", "by hand", b"5"),
+    CheckEnrolled("holds", "x => x === x", "undefine('f')", "gen.int()", [b"1", b"-1"], 2**64 - 1, 3),
+    CheckRemoved("holds", "no longer true"),
+    Granted(["rates", "trips"], Request("g", "b" * 64)),
+    PageSet("link", ["f"], "c" * 64),
     Purge("asked"),
 ]
 """One of each, as one world could have them."""

@@ -11,7 +11,13 @@ from record_lives import META, Heaps, root_of
 
 from engine.io.blobs import BlobMissing, BlobRotten
 from engine.io.mem_blobs import MemBlobs
-from engine.limits import HEAP_BYTES_MAX, HEAP_DELTAS_PER_BASE_MAX, PAGE_BYTES, WASM_PAGE_BYTES
+from engine.limits import (
+    HEAP_BYTES_MAX,
+    HEAP_DELTAS_PER_BASE_MAX,
+    HEAP_PATCH_PAGES_MAX,
+    PAGE_BYTES,
+    WASM_PAGE_BYTES,
+)
 from engine.record import HeapRefused, Page, depth_of, encode_base, encode_delta, load, needs_base
 from engine.record.heaps import references
 
@@ -109,6 +115,28 @@ def test_references_and_depth_are_read_without_loading(blobs):
     delta = heaps.change(1, 0, b"x").blob
     assert (references(base, blobs.get(base)), depth_of(base, blobs.get(base))) == ([], 0)
     assert (references(delta, blobs.get(delta)), depth_of(delta, blobs.get(delta))) == ([base], 1)
+
+
+def test_a_known_memory_stands_in_for_what_lies_below_it(blobs):
+    heaps = Heaps(blobs)
+    base, memory = heaps.ref.blob, bytes(heaps.memory)
+    heaps.change(1, 0, b"x")
+    ref = heaps.change(2, 0, b"y")
+    whole = load(blobs, ref.blob)
+    blobs.remove(base)
+    assert load(blobs, ref.blob, known={base: memory, "another": b""}) == whole
+
+
+def test_many_pages_are_stored_as_a_difference_and_load_as_well(blobs):
+    """More than fit in one window beside their parent's."""
+    size_bytes = (HEAP_PATCH_PAGES_MAX + 16) // 16 * WASM_PAGE_BYTES
+    parent = blobs.put(encode_base(b"\x11" * size_bytes, b""))
+    for count in (HEAP_PATCH_PAGES_MAX, HEAP_PATCH_PAGES_MAX + 1):
+        page = bytes(range(256)) * 16
+        pages = [Page(number, page, b"\x11" * PAGE_BYTES) for number in range(count)]
+        delta = encode_delta(parent, parent_depth=0, size_bytes=size_bytes, meta=b"", pages=pages)
+        memory = load(blobs, blobs.put(delta)).memory
+        assert memory == page * count + b"\x11" * (size_bytes - count * PAGE_BYTES)
 
 
 def test_a_missing_parent_is_named(blobs):

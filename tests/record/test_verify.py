@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from directories import Directory
-from record_lives import NO_HEAP, Book, call, checkpoint, revision, root_of
+from record_lives import NO_HEAP, Book, call, checkpoint, edit, revision, root_of
 
 from engine.io.disk import read_file, write_file_durably
 from engine.io.mem_blobs import MemBlobs
@@ -108,7 +108,7 @@ def test_a_checkpoint_that_is_not_what_the_records_wrote_is_told_with_both_diges
 def test_a_data_blob_of_other_data_is_told(home):
     right = checkpoint(MemBlobs(), {"k1": b"1", "k2": b"2", "k3": b"3"}, 3, home.heaps.ref)
     other = checkpoint(home.blobs, {"k1": b"9"}).data_blob
-    home.book.write("trip", Checkpoint(3, right.heap, other, right.data_digest, 3))
+    home.book.write("trip", Checkpoint(3, right.heap, other, right.data_digest, 3, 10**6))
     (problem,) = found(closed(home))
     assert problem.startswith(f"blob {other}, record 14: expected the data {right.data_digest}, got ")
 
@@ -127,6 +127,16 @@ def test_a_flipped_bit_in_the_log_is_told_with_file_and_offset(home):
     rot(home, segment, 3 * 4096 + 60)
     problems = found(home)
     assert any(problem.startswith(f"{segment}, byte ") for problem in problems)
+
+
+def test_a_write_that_was_cut_off_is_told_and_is_no_loss(home):
+    segment = [f"log/{name}" for name in home.disk.list("log") if name.endswith(".seg")][-1]
+    home.disk.open(segment).write_at(home.disk.size(segment), b"half a batch" * 200)
+    (problem,) = found(home)
+    assert problem.startswith(
+        "log: unreadable bytes follow the last batch; the next start sets them aside as log/aside/"
+    )
+    assert "Nothing that was acknowledged is in them" in problem
 
 
 def test_a_truncated_log_is_told(home):
@@ -177,11 +187,17 @@ def test_every_flipped_byte_of_a_log_is_told(home):
     home.close()
     segment = f"log/{next(name for name in home.disk.list('log') if name.endswith('.seg'))}"
     content = read_file(home.disk, segment)
-    records_end = len(content) - 4096  # the seal holds none: damaged, it reads as a torn write, and is set aside
-    used = [at for at in range(0, records_end, 97) if content[at]]
+    used = [at for at in range(0, len(content), 97) if content[at]]
     assert len(used) > 50
     for at in used:
         rot(home, segment, at, 0x40)
         assert found(home) != [], f"byte {at}"
         rot(home, segment, at, 0x40)
     assert found(home) == []
+
+
+def test_a_checkpoint_is_of_its_snapshot_and_not_of_what_was_written_since(home):
+    early = checkpoint(home.blobs, {"k1": b"1", "k2": b"2", "k3": b"3"}, 3, home.heaps.ref, snapshot=13)
+    home.book.write("trip", edit("k1", b"9"))
+    home.book.write("trip", early)
+    assert found(closed(home)) == []

@@ -6,7 +6,7 @@ import click
 
 from engine.cli.arguments import argument_value
 from engine.cli.output import note, say, show_json, table
-from engine.cli.shared import Command, Pw
+from engine.cli.shared import ROWS, Command, Pw
 
 _REASON = click.option("--reason", required=True, help="Why; kept in the record.")
 
@@ -20,7 +20,7 @@ def data() -> None:
 @click.argument("world")
 @click.argument("prefix", default="")
 @click.option("--after", metavar="KEY", help="Go on after this key.")
-@click.option("--limit", type=click.IntRange(min=1, max=1000), help="At most so many [100].")
+@click.option("--limit", type=ROWS, help="At most so many [100].")
 def list_rows(pw: Pw, world: str, prefix: str, after: str | None, limit: int | None) -> None:
     """List the rows whose keys begin with PREFIX."""
     page = pw.client.data(pw.world(world), prefix=prefix, after=after, limit=limit)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from engine.cli.output import note, table
-from engine.cli.shared import Pw, command
+from engine.cli.shared import NUMBER, ROWS, Pw, command
 
 
 @command()
 @click.argument("world")
-@click.option("--after", type=click.IntRange(min=0), help="Only records past this sequence.")
-@click.option("--limit", type=click.IntRange(min=1, max=1000), help="At most so many [100].")
+@click.option("--after", type=NUMBER, help="Only records past this sequence.")
+@click.option("--limit", type=ROWS, help="At most so many [100].")
 def log(pw: Pw, world: str, after: int | None, limit: int | None) -> None:
     """List a world's records, oldest first. --json shows their bodies too."""
     page = pw.client.log(pw.world(world), after=after, limit=limit)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from engine.cli.output import changes_text, note, say, show_source, table
-from engine.cli.shared import Pw, command
+from engine.cli.shared import NUMBER, ROWS, Pw, command
 
 
 @command()
 @click.argument("world")
-@click.argument("n", required=False, type=click.IntRange(min=0))
-@click.option("--limit", type=click.IntRange(min=1, max=1000), help="At most so many [100].")
-@click.option("--before", type=click.IntRange(min=0), help="Only revisions below this number.")
+@click.argument("n", required=False, type=NUMBER)
+@click.option("--limit", type=ROWS, help="At most so many [100].")
+@click.option("--before", type=NUMBER, help="Only revisions below this number.")
 def revisions(pw: Pw, world: str, n: int | None, limit: int | None, before: int | None) -> None:
     """List revisions, newest first, or show revision N with its source."""
     if n is not None:

@@ -6,12 +6,12 @@ import click
 
 from engine.cli.commands.develop import show_attempt
 from engine.cli.output import progress
-from engine.cli.shared import Pw, command
+from engine.cli.shared import NUMBER, Pw, command
 
 
 @command()
 @click.argument("world")
-@click.argument("revision", type=click.IntRange(min=0))
+@click.argument("revision", type=NUMBER)
 @click.option("--reason", required=True, help="Why; kept in the record.")
 @click.option("--force", is_flag=True, help="Also where a check fails on it; recorded.")
 @click.option("--request-id", help="Asked again under the same id, nothing is done twice.")

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine import limits
 from engine.cli.output import say
 from engine.cli.shared import SERVER_DEFAULT, Pw, command
 
 if TYPE_CHECKING:
     from engine.serve.server import Serving
 
-PORT_DEFAULT = 8787
-
 
 @command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT_DEFAULT, help="The port [8787]; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=limits.PORT_DEFAULT,
+    help="The port [8787]; 0 takes a free one.",
 )
 @click.option("--host", "address", default="127.0.0.1", help="The address to listen on [127.0.0.1].")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="A host name that clients use.")

@@ -3,11 +3,10 @@
 
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
 const FUNCTION_PLAIN = /^(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\(([\w$\s,]*)\)\s*\{/;
-const ARROW_PLAIN = /^(?:async\s*)?(?:\(([\w$\s,]*)\)|[\w$]+)\s*=>/;
-const CALL_DEPENDENT = /\b(?:this|arguments|eval|target)\b|\\u/;
+const ARROW_PLAIN = /^(?:async\s*)?\(?([\w$\s,]*)\)?\s*=>/;
+const CALL_DEPENDENT = ["this", "arguments", "eval", "target", "\\u", "[native code]"];
 const CLASS = /^class\b/;
 const FORWARDED_MAX = 4;
-const PLAIN_TEXT_MAX = 100000;
 const LANGUAGE_WORDS = new Set(
   ("await break case catch class const continue debugger default delete do else enum export extends false finally for " +
     "function if implements import in instanceof interface let new null package private protected public return " +
@@ -18,18 +17,26 @@ const RESERVED_NAMES = new Set(
     "module exports require").split(" "),
 );
 
-// Whether any definition was called: a variable, because stubs set it. Stubs outlive upgrades, and so does this one.
+// Whether any definition was called: a variable, because stubs set it at every call. Stubs outlive upgrades, so an
+// older prelude's variable counts too.
 let called = false;
-world.takeCalled ??= () => {
-  const was = called;
+const takeCalledBefore = world.takeCalled;
+world.takeCalled = () => {
+  const was = takeCalledBefore !== undefined && takeCalledBefore();
+  const is = called;
   called = false;
-  return was;
+  return was || is;
 };
 
 const stubTraps = {
   __proto__: null,
   get(target, key) {
-    return this.kind !== "library" && (key === "name" || key === "length") ? target[key] : this.impl[key];
+    if (this.kind !== "library") {
+      if (key === "name" || key === "length") return target[key];
+      return key === "prototype" ? prototypeOf(this) : this.impl[key];
+    }
+    const value = this.impl[key];
+    return this.methods !== null && typeof value === "function" ? methodOf(this, value) : value;
   },
   set(_target, key, value) {
     return Reflect.set(this.impl, key, value);
@@ -49,12 +56,14 @@ const stubTraps = {
     return keys;
   },
   getOwnPropertyDescriptor(target, key) {
+    const own = getOwnPropertyDescriptor(target, key);
     if (this.kind !== "library") {
-      if (key === "prototype") return { ...getOwnPropertyDescriptor(target, key), value: this.impl.prototype };
-      if (key === "name" || key === "length") return getOwnPropertyDescriptor(target, key);
+      if (key === "prototype") return { ...own, value: prototypeOf(this) };
+      if (key === "name" || key === "length") return own;
     }
     const descriptor = getOwnPropertyDescriptor(this.impl, key);
-    if (descriptor !== undefined) descriptor.configurable = true; // a Proxy must not promise more than its target
+    // A Proxy must not promise more than its target does.
+    if (descriptor !== undefined && (own === undefined || own.configurable)) descriptor.configurable = true;
     return descriptor;
   },
   getPrototypeOf() {
@@ -64,8 +73,35 @@ const stubTraps = {
   preventExtensions: () => false,
   construct(_target, args, newTarget) {
     called = true;
+    prototypeOf(this);
     return construct(this.impl, args, newTarget);
   },
+};
+
+// `constructor` leads to the newest implementation too. The engine makes a function's prototype when it is first
+// looked at, and so most functions never have one: set it no sooner.
+const prototypeOf = (cell) => {
+  const { prototype } = cell.impl;
+  if (typeof prototype === "object" && prototype !== null && prototype.constructor === cell.impl)
+    Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
+  return prototype;
+};
+
+// A library file may export an instance, whose methods need it as `this` for what is private or built in.
+const methodOf = (cell, method) => {
+  let bound = cell.methods.get(method);
+  if (bound === undefined) {
+    bound = new Proxy(method, {
+      apply: (fn, receiver, args) => apply(fn, receiver === cell.stub ? cell.impl : receiver, args),
+    });
+    cell.methods.set(method, bound);
+  }
+  return bound;
+};
+
+const isInstance = (impl) => {
+  const prototype = getPrototypeOf(impl);
+  return prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null;
 };
 
 // Installed on a cell as its `apply` trap when the implementation can tell how it was called.
@@ -77,17 +113,14 @@ function applyAsCalled(_target, receiver, args) {
 // Whether passing exactly FORWARDED_MAX arguments and no `this` cannot be told from the call itself. Such
 // functions are reached by the stub's target, without arrays: 2.6 times a plain call instead of 5 times.
 const isPlain = (text) => {
-  if (text.length > PLAIN_TEXT_MAX) return false;
-  let match = ARROW_PLAIN.exec(text);
-  if (match === null) {
-    match = FUNCTION_PLAIN.exec(text);
-    if (match === null || CALL_DEPENDENT.test(text)) return false;
-  }
-  return match[1] === undefined || match[1].split(",").length <= FORWARDED_MAX;
+  const isFunction = text.startsWith("function") || text.startsWith("async function");
+  const params = (isFunction ? FUNCTION_PLAIN : ARROW_PLAIN).exec(text)?.[1];
+  if (params === undefined || params.split(",").length > FORWARDED_MAX) return false;
+  return !isFunction || !CALL_DEPENDENT.some((word) => text.includes(word));
 };
 
-const makeStub = (cell) => {
-  if (cell.kind === "library") return new Proxy({}, cell);
+const makeStub = (cell, impl) => {
+  if (cell.kind === "library") return new Proxy(isArray(impl) ? [] : {}, cell);
   const target = function (a, b, c, d) {
     called = true;
     return (0, cell.impl)(a, b, c, d);
@@ -127,37 +160,50 @@ const checkOptions = (where, options) => {
   return options;
 };
 
-// `origin` names the source that defines; `commonjs` says that it was a library file, of which any object will do.
+const checkKind = (name, impl, text, commonjs) => {
+  const kind = commonjs && typeof impl === "object" && impl !== null ? "library" : kindOf(impl, text);
+  if (kind === null)
+    throw new TypeError(`define ${name}: expected a function, a class or a plain object of functions and values`);
+  const cell = world.cells.get(name);
+  if (cell !== undefined && cell.kind !== kind)
+    throw new TypeError(`define ${name}: it is a ${cell.kind} and cannot become a ${kind}; choose another name`);
+  for (let other = world.stubs.get(impl); other !== undefined; other = world.stubs.get(other.impl))
+    if (other.name === name) throw new TypeError(`define ${name}: it would be an alias of itself`);
+  return kind;
+};
+
+const removed = (name, kind) => {
+  const fail = function () {
+    throw new ReferenceError(`${name} was removed by undefine`);
+  };
+  return kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;
+};
+
+const makeCell = (name, kind, impl) => {
+  const cell = {
+    __proto__: stubTraps, name, kind, impl: removed(name, kind), live: false, version: 1, doc: "", origin: "",
+    commonjs: false, methods: null, stub: null,
+  };
+  cell.stub = makeStub(cell, impl);
+  defineProperty(globalThis, name, { value: cell.stub });
+  world.cells.set(name, cell);
+  world.stubs.set(cell.stub, cell);
+  return cell;
+};
+
+// `commonjs` says that it is what a library file exports, of which any object will do.
 const put = (name, impl, options, commonjs) => {
   checkName(name);
   const { doc, version = 1 } = checkOptions(`define ${name}`, options);
   checkVersion(`define ${name}`, version);
   const text = typeof impl === "function" ? textOfFunction(impl) : "";
-  const isObject = typeof impl === "object" && impl !== null;
-  const kind = commonjs && isObject ? "library" : kindOf(impl, text);
-  if (kind === null)
-    throw new TypeError(`define ${name}: expected a function, a class or a plain object of functions and values`);
-  for (let cell = world.stubs.get(impl); cell !== undefined; cell = world.stubs.get(cell.impl))
-    if (cell.name === name) throw new TypeError(`define ${name}: it would be an alias of itself`);
-  let cell = world.cells.get(name);
-  if (cell === undefined) {
-    cell = { __proto__: stubTraps, name, kind, impl, live: false, version, doc: "", origin: "", commonjs, stub: null };
-    cell.stub = makeStub(cell);
-    defineProperty(globalThis, name, { value: cell.stub });
-    world.cells.set(name, cell);
-    world.stubs.set(cell.stub, cell);
-  } else if (cell.kind !== kind) {
-    throw new TypeError(`define ${name}: it is a ${cell.kind} and cannot become a ${kind}; choose another name`);
-  }
+  const kind = checkKind(name, impl, text, commonjs);
+  const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
+  if (kind !== "library" && impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // for stacks
+  if (kind === "library" || isPlain(text)) delete cell.apply;
+  else cell.apply = applyAsCalled;
+  cell.methods = kind === "library" && isInstance(impl) ? new WeakMap() : null;
   cell.impl = impl;
-  if (kind !== "library") {
-    if (impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // stacks are read by people
-    if (isPlain(text)) delete cell.apply;
-    else cell.apply = applyAsCalled;
-    const { prototype } = impl;
-    if (prototype !== undefined && prototype !== null && prototype.constructor === impl)
-      Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
-  }
   cell.live = true;
   cell.version = version;
   cell.doc = typeof doc === "string" ? doc : "";
@@ -172,14 +218,10 @@ table.define = (name, impl, options) => put(name, impl, options, false);
 table.undefine = (name) => {
   const cell = world.cells.get(name);
   if (cell === undefined || !cell.live) throw new ReferenceError(`undefine: ${String(name)} is not defined`);
-  const fail = function () {
-    throw new ReferenceError(`${name} was removed by undefine`);
-  };
-  cell.impl = cell.kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;
+  cell.impl = removed(name, cell.kind);
   delete cell.apply;
+  cell.methods = null;
   cell.live = false;
-  cell.version = 1;
-  cell.doc = "";
   world.touched.add(name);
 };
 

@@ -5,12 +5,15 @@
 //   d FILE LENGTH \n CODE  evaluate a source that the host wrapped in a function
 //   m NAME FILE LENGTH \n  CODE   evaluate a library file and define NAME as its exports
 //   k FILE LENGTH \n CODE  only compile it
+//   r ORDINAL \n + JSON    go on with what another world answered
+//   r ORDINAL \n - MESSAGE go on with the error that came instead
 //   =                      the outcome
 //   a i w                  on scratch copies: what an attempt did, the catalogue, the walk of states
 //   u PRELUDE              put another prelude behind the globals
 //
 // An outcome is "+" and JSON text, "-" and the text of what was thrown, "!" and that of a syntax error in the
-// source, "?" while a promise is pending, "0" where no such definition exists.
+// source, "?" while a promise is pending, or "~" if another world has yet to answer, "0" where no such definition
+// exists.
 
 let outcome = "?";
 
@@ -135,6 +138,11 @@ const answerCheck = (text) => {
   if (compiled(code, file, length) !== undefined) done();
 };
 
+const goOn = (text) => {
+  const end = text.indexOf("\n");
+  answerWaiting(text.slice(1, end), text[end + 1] === "+", text.slice(end + 2));
+};
+
 const answerAttempt = () =>
   stringify({
     outcome,
@@ -157,9 +165,11 @@ table.entry = (text) => {
     case "c":
       return answerCall(text);
     case "=":
-      return outcome;
+      return outcome === "?" && waiting.size > 0 ? "~" : outcome;
     case "x":
       return answerExpression(text);
+    case "r":
+      return goOn(text);
     case "d":
       return answerDevelop(text);
     case "m":

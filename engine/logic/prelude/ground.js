@@ -1,7 +1,10 @@
 // The frozen ground: built-ins that nothing can change, whatever a check relies on.
 
-// On these prototypes ordinary code assigns over inherited properties of its own instances and classes
-// (`this.name = ...` in an Error subclass), which a frozen data property would refuse.
+// Ordinary code assigns over inherited properties of its own instances and classes (`this.name = ...` in an Error
+// subclass), which a frozen data property would refuse. On these prototypes any property may be assigned over; on
+// the others those of ASSIGNED_OVER, because reading an accessor costs a call.
+const ASSIGNED_OVER = new Set(["constructor", "toString", "toLocaleString", "valueOf", "toJSON"]);
+
 const assignedOver = () => {
   const homes = [Object, Function, Promise, WeakMap, RegExp, Iterator].map((constructor) => constructor.prototype);
   for (const name of ownKeys(globalThis)) {
@@ -25,11 +28,19 @@ const turnIntoAccessor = (home, key, descriptor) => {
   });
 };
 
-const turnIntoAccessors = (home) => {
+const turnIntoAccessors = (home, isWanted) => {
   for (const key of ownKeys(home)) {
     const descriptor = getOwnPropertyDescriptor(home, key);
-    if (descriptor.writable && descriptor.configurable && key !== Symbol.unscopables)
-      turnIntoAccessor(home, key, descriptor);
+    if (descriptor.writable && descriptor.configurable && isWanted(key)) turnIntoAccessor(home, key, descriptor);
+  }
+};
+
+const turnPrototypes = () => {
+  for (const home of assignedOver()) turnIntoAccessors(home, () => true);
+  for (const name of ownKeys(globalThis)) {
+    const { value } = getOwnPropertyDescriptor(globalThis, name);
+    if (typeof value === "function" && typeof value.prototype === "object")
+      turnIntoAccessors(value.prototype, (key) => ASSIGNED_OVER.has(key));
   }
 };
 
@@ -78,7 +89,7 @@ const freezeGround = () => {
   Error.stackTraceLimit = STACK_FRAMES_MAX;
   makeInert(Error, "stackTraceLimit", STACK_FRAMES_MAX);
   makeInert(Error, "prepareStackTrace", undefined);
-  assignedOver().forEach(turnIntoAccessors);
+  turnPrototypes();
   const names = ownKeys(globalThis);
   freezeFrom([...hidden, ...names.map((name) => globalThis[name])]);
   lockGlobals(names);

@@ -89,9 +89,10 @@ const heapText = () => {
   for (const cell of world.cells.values()) {
     if (!cell.live) continue;
     parts.push(cell.name);
+    if (cell.kind !== "library") prototypeOf(cell);
     for (const key of ownKeys(cell.impl)) {
       const { value } = getOwnPropertyDescriptor(cell.impl, key);
-      if (key !== "prototype") parts.push(`${String(key)} ${walkText(value)}`);
+      parts.push(`${String(key)} ${walkText(value)}`);
     }
   }
   for (const key of foreignGlobals()) parts.push(`${String(key)} ${walkText(globalThis[key])}`);

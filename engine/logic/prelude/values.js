@@ -27,34 +27,41 @@ const encode = (value) => {
     case "boolean":
       return stringify(value);
   }
-  return stringify(value, crossing()) ?? "null";
+  const outer = converted; // a toJSON may encode in its turn
+  converted = null;
+  try {
+    return stringify(value, crossing) ?? "null";
+  } finally {
+    converted = outer;
+  }
 };
 
-// A replacer for one value. A Map, Set or Error is turned into the same plain object each time it is met, so that
-// the engine still sees the cycles that go through it.
-const crossing = () => {
-  let converted = null;
-  const once = (value, convert) => {
-    converted ??= new Map();
-    let plain = converted.get(value);
-    if (plain === undefined) converted.set(value, (plain = convert(value)));
-    return plain;
-  };
-  return (_key, value) => {
-    switch (typeof value) {
-      case "function":
-        return functionText(value);
-      case "bigint":
-        return String(value);
-      case "object":
-        if (value === null || isArray(value) || getPrototypeOf(value) === Object.prototype) return value;
-        if (value instanceof Map) return once(value, mapToObject);
-        if (value instanceof Set) return once(value, (set) => [...set]);
-        if (value instanceof Error) return once(value, errorToObject);
-        if (value instanceof BigInt) return String(value);
-    }
-    return value;
-  };
+// The Maps, Sets and Errors of the value at hand, each with the plain object that it crosses as: the same one each
+// time it is met, so that the engine still sees the cycles that go through it.
+let converted = null;
+
+const once = (value, convert) => {
+  converted ??= new Map();
+  let plain = converted.get(value);
+  if (plain === undefined) converted.set(value, (plain = convert(value)));
+  return plain;
+};
+
+// The replacer.
+const crossing = (_key, value) => {
+  switch (typeof value) {
+    case "function":
+      return functionText(value);
+    case "bigint":
+      return String(value);
+    case "object":
+      if (value === null || isArray(value) || getPrototypeOf(value) === Object.prototype) return value;
+      if (value instanceof Map) return once(value, mapToObject);
+      if (value instanceof Set) return once(value, (set) => [...set]);
+      if (value instanceof Error) return once(value, errorToObject);
+      if (value instanceof BigInt) return String(value);
+  }
+  return value;
 };
 
 const mapToObject = (map) => {

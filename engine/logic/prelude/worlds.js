@@ -1,12 +1,29 @@
-// Other worlds: promises of what the host answers. Since version 2.
+// Other worlds, by promises. What the host knows of them it says at once. A call waits: its promise is kept under the
+// ordinal that the host gave it, and the operation may be put away and go on elsewhere. Since version 2.
 
-const asked = (op, request) =>
+const waiting = new Map();
+
+const told = (op, request) =>
   new Promise((resolve) => {
-    const answer = host(op, stringify(request));
-    resolve(answer === undefined ? undefined : parse(answer));
+    resolve(parse(host(op, request())));
   });
 
-table.worldsList = () => asked("worlds.list", []);
-table.worldsFunctions = (id) => asked("worlds.functions", [String(id)]);
+table.worldsList = () => told("worlds.list", () => "");
+table.worldsFunctions = (id) => told("worlds.functions", () => String(id));
+
 table.worldsCall = (id, name, ...args) =>
-  new Promise((resolve) => resolve(parse(host("worlds.call", `${stringify([String(id), String(name)])}\n${encode(args)}`))));
+  new Promise((resolve, reject) => {
+    const failed = new Error(); // made here, so that its stack leads to who asked
+    const ordinal = host("worlds.call", `${stringify([String(id), String(name)])}\n${encode(args)}`);
+    waiting.set(ordinal, { resolve, reject, failed });
+  });
+
+// Settle the promise of one call. Nobody need have awaited it, and the operation may have ended.
+const answerWaiting = (ordinal, ok, text) => {
+  const wait = waiting.get(ordinal);
+  if (wait === undefined) return;
+  waiting.delete(ordinal);
+  if (ok) return wait.resolve(parse(text));
+  defineProperty(wait.failed, "message", { value: text, writable: true, configurable: true });
+  wait.reject(wait.failed);
+};

@@ -18,6 +18,8 @@ from engine.record import kinds
 from engine.record.canonical import to_bytes
 from engine.record.kinds import Body, Header, HeapRef
 from engine.record.projection.schema import OF_ONE_WORLD, pack, unpack
+from engine.record.projection.standing import APPLY as STANDING_KINDS
+from engine.record.projection.standing import Standing
 from engine.record.records import (
     FIRST_SEQ,
     RecordRotten,
@@ -93,6 +95,7 @@ class Applier:
     def __init__(self, db: apsw.Connection, worlds: dict[str, WorldState]) -> None:
         """`worlds` are the states that `db` holds."""
         self._db = db
+        self._standing = Standing(db)
         self._worlds = worlds
         self._touched: dict[str, WorldState] = {}
         self._records: list[tuple[object, ...]] = []
@@ -124,7 +127,11 @@ class Applier:
                 cursor.index,
             )
         )
-        _APPLY[header.kind](self, world, header, body)
+        if header.kind in STANDING_KINDS:
+            if body is not None:
+                STANDING_KINDS[header.kind](self._standing, world.no, header, body)
+        else:
+            _APPLY[header.kind](self, world, header, body)
         request = getattr(body, "request", None)
         if request is not None:
             self._requests.append(
@@ -209,6 +216,7 @@ class Applier:
         """An erased call had neither writes nor an incident: only such bodies expire (see `retention`)."""
         if body is None:
             return
+        self._standing.call_ended(world.no, header, body)
         for write in body.writes:
             self._data[world.no, pack(write.key)] = (write.value, header.seq)
         if body.incident is not None and body.failure is not None:
@@ -219,6 +227,7 @@ class Applier:
         if body is None:
             self._insert_incident(world, header, None, world.next_incident, "interrupted", b"", None, 0)
             return
+        self._standing.interrupted(world.no, header, body)
         alike = pack(body.subject) + b"\0interrupted"
         self._insert_incident(
             world, header, body, body.incident, "interrupted", alike, body.work, body.deaths

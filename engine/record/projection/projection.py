@@ -95,6 +95,12 @@ class Projection(Queries):
         if vfs is not None and vfs.escaped is not None:
             raise vfs.escaped
 
+    def __del__(self) -> None:
+        """One that was left open (the power went) must not be closed by SQLite's own destructor, which would
+        shout.
+        """
+        self._drop()
+
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every table's rows in the order of their keys: what Invariant 9 compares."""
         tables = {

@@ -33,6 +33,7 @@ from engine.record.projection.rows import (
     World,
 )
 from engine.record.projection.schema import pack, unpack
+from engine.record.projection.standing import StandingQueries
 
 R = TypeVar("R")
 _WORLD = (
@@ -42,8 +43,9 @@ _WORLD = (
 )
 _NO = "(SELECT no FROM worlds WHERE id = ?)"
 _INCIDENT = (
-    "SELECT n, seq, kind, actor, flick, (SELECT count(*) FROM incidents AS other"
-    " WHERE other.world = this.world AND other.alike = this.alike), work, body FROM incidents AS this"
+    "SELECT n, this.seq, kind, actor, flick, (SELECT count(*) FROM incidents AS other"
+    " WHERE other.world = this.world AND other.alike = this.alike), work, body,"
+    " how, endings.seq, reason, value FROM incidents AS this LEFT JOIN endings USING (world, n)"
 )
 _REQUEST = (
     "SELECT worlds.id, requests.id, requests.hash, requests.seq, flick"
@@ -52,7 +54,7 @@ _REQUEST = (
 _RECORD = "SELECT seq, kind, actor, flick, segment, batch, position FROM records"
 
 
-class Queries:
+class Queries(StandingQueries):
     """`_rows` runs one statement and gives all of its rows."""
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -275,10 +277,22 @@ def _rejection(row: tuple[Any, ...]) -> RejectionRow:
 
 
 def _incident(row: tuple[Any, ...]) -> IncidentRow:
-    n, seq, kind, actor, flick, alike, work, body = row
+    n, seq, kind, actor, flick, alike, work, body, how, ended_seq, reason, value = row
     body_kind: Any = Call if work is None else Interrupted
     decoded = None if body is None else from_bytes(body_kind, body)
-    return IncidentRow(n, seq, kind, unpack(actor), flick, alike, decoded)
+    return IncidentRow(
+        n,
+        seq,
+        kind,
+        unpack(actor),
+        flick,
+        alike,
+        decoded,
+        state=how or "open",
+        closed_reason=unpack(reason) if reason else None,
+        answer=value,
+        retried_seq=ended_seq if how == "retried" else None,
+    )
 
 
 def _data(row: tuple[Any, ...]) -> DataRow:

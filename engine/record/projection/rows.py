@@ -73,7 +73,10 @@ class RejectionRow(msgspec.Struct, frozen=True):
 
 
 class IncidentRow(msgspec.Struct, frozen=True):
-    """`alike` counts the incidents of the same function and first line of error, this one included."""
+    """`alike` counts the incidents of the same function and first line of error, this one included.
+
+    `state` is open, retried (by the call that is record `retried_seq`), answered (with `answer`, JSON text) or
+    dismissed."""
 
     n: int
     seq: int
@@ -82,6 +85,10 @@ class IncidentRow(msgspec.Struct, frozen=True):
     flick: int
     alike: int
     body: Call | Interrupted | None
+    state: str = "open"
+    closed_reason: str | None = None
+    answer: bytes | None = None
+    retried_seq: int | None = None
 
 
 class DataRow(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ point. Bodies are kept as the records have them, in canonical bytes; NULL where 
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x666C6B70  # "flkp"
 
 TABLES = {
@@ -54,6 +54,21 @@ TABLES = {
     "checkpoints": """(
         world INTEGER NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
         PRIMARY KEY (world, seq)) WITHOUT ROWID""",
+    "checks": """(
+        world INTEGER NOT NULL, seq INTEGER NOT NULL, name BLOB NOT NULL, body BLOB NOT NULL,
+        removed_seq INTEGER, actor BLOB, flick INTEGER, reason BLOB,
+        PRIMARY KEY (world, seq)) WITHOUT ROWID""",
+    "settings": """(
+        world INTEGER NOT NULL, kind TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (world, kind)) WITHOUT ROWID""",
+    "endings": """(
+        world INTEGER NOT NULL, n INTEGER NOT NULL, how TEXT NOT NULL, seq INTEGER NOT NULL,
+        reason BLOB NOT NULL, value BLOB,
+        PRIMARY KEY (world, n)) WITHOUT ROWID""",
+    "admitted": """(
+        world INTEGER NOT NULL, seq INTEGER NOT NULL, outcome_seq INTEGER, flick INTEGER NOT NULL,
+        seed TEXT NOT NULL, body BLOB NOT NULL,
+        PRIMARY KEY (world, seq)) WITHOUT ROWID""",
 }
 
 INDEXES = {
@@ -63,7 +78,19 @@ INDEXES = {
     "requests_creation": "ON requests (id) WHERE kind = 'genesis'",
 }
 
-OF_ONE_WORLD = ("revisions", "definitions", "data", "rejections", "incidents", "requests", "checkpoints")
+OF_ONE_WORLD = (
+    "revisions",
+    "definitions",
+    "data",
+    "rejections",
+    "incidents",
+    "requests",
+    "checkpoints",
+    "checks",
+    "settings",
+    "endings",
+    "admitted",
+)
 """Tables whose rows go when their world is purged: what is left are its records, without bodies."""
 
 OPEN_PRAGMAS = """

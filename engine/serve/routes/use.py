@@ -41,12 +41,7 @@ async def function(host: LiveHost, asked: Asked) -> Any:
 
 async def source(host: LiveHost, asked: Asked) -> Any:
     """The head's definitions as files that develop takes again."""
-    return answers_source(host.source(asked.params["world"]))
-
-
-def answers_source(files: dict[str, str]) -> dict[str, dict[str, str]]:
-    """The wire's shape of a world's source."""
-    return {"files": files}
+    return {"files": host.source(asked.params["world"])}
 
 
 ENDPOINTS = (

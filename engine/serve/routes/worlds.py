@@ -36,7 +36,7 @@ async def change(host: LiveHost, asked: Asked) -> Any:
 
 async def archive(host: LiveHost, asked: Asked) -> Any:
     """Archive a world. Nothing is erased: PATCH with `archived` false brings it back."""
-    return await _described(host, asked.params["world"], hub.Describe(archived=True), None)
+    return await _described(host, asked.params["world"], hub.Describe(archived=True), asked.body.request_id)
 
 
 async def purge(host: LiveHost, asked: Asked) -> Any:
@@ -59,7 +59,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/worlds", create, (answers.Created, answers.Refused), body=inputs.CreateWorld),
     Endpoint("GET", "/api/worlds/{world}", world, (answers.WorldSummary,)),
     Endpoint("PATCH", "/api/worlds/{world}", change, _DESCRIBED, body=inputs.ChangeWorld),
-    Endpoint("DELETE", "/api/worlds/{world}", archive, _DESCRIBED, body=inputs.Nothing),
+    Endpoint("DELETE", "/api/worlds/{world}", archive, _DESCRIBED, body=inputs.ArchiveWorld),
     Endpoint(
         "POST",
         "/api/worlds/{world}/purge",
