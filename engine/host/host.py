@@ -7,6 +7,7 @@ host lives on threads and fsync, or in simulated time on simulated ports.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -289,8 +290,10 @@ class Host(Reads):
         op = self._ops.get(job.op)
         if isinstance(result, hub.CallDone) and isinstance(job.operation, hub.TryCall) and result.ok:
             job.operation.session.wrote(runtime.id, result.writes)
-        elif isinstance(result, hub.CallWaiting) and op is not None and _is_durably_admitted(job.operation):
-            self._clear_slot(op)  # it does not end with this process: the next one runs it again
+        elif isinstance(result, hub.CallWaiting):
+            result = dataclasses.replace(result, monotonic_flicks=self.shell.clock.monotonic_flicks())
+            if op is not None and _is_durably_admitted(job.operation):
+                self._clear_slot(op)  # it does not end with this process: the next one runs it again
         self._feed(runtime, result)
 
     def _clear_slot(self, op: _Op) -> None:

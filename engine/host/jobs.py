@@ -269,7 +269,7 @@ class Jobs:
 def _operated(job: hub.RunJob, outcome: logic.CallOutcome | logic.Waiting) -> hub.Event:
     if isinstance(outcome, logic.Waiting):
         asks = tuple(hub.Ask(ask.ordinal, ask.world, ask.function, ask.args) for ask in outcome.asks)
-        return hub.CallWaiting(job.op, asks, outcome.park)
+        return hub.CallWaiting(job.op, asks, outcome.park, 0)  # the host's thread says what time it is
     return hub.CallDone(
         job.op,
         outcome.ok,

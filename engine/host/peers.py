@@ -8,6 +8,7 @@ from engine import limits
 from engine.host import answers
 from engine.host.ledger import Ledger
 from engine.hub import messages as hub
+from engine.logic.jobs import FailureKind
 
 
 class PeerView:
@@ -19,18 +20,18 @@ class PeerView:
         self._grants = grants
         self._path = (*path, world)
 
-    def list(self) -> list[str]:
+    def list(self) -> Sequence[str]:
         """The worlds that may be called, sorted; never the world itself."""
-        return [world for world in self._grants if world != self._world]
+        return tuple(world for world in self._grants if world != self._world)
 
-    def functions(self, world: str) -> list[tuple[str, str, str, list[str]]]:
+    def functions(self, world: str) -> Sequence[tuple[str, str, str, Sequence[str]]]:
         """Name, kind, doc and params of each definition of a granted world."""
         return [
-            (row.definition.name, row.definition.kind, row.definition.doc, list(row.definition.params))
+            (row.definition.name, row.definition.kind, row.definition.doc, row.definition.params)
             for row in self._ledger.functions(world)
         ]
 
-    def may_call(self, world: str) -> tuple[str, str] | None:
+    def may_call(self, world: str) -> tuple[FailureKind, str] | None:
         """Why a world may not be called, as a kind of failure and a text; None where it may."""
         if world in self._path:
             return "threw", f"cycle: {' -> '.join((*self._path, world))}"
