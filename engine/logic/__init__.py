@@ -3,6 +3,7 @@
 from engine.logic.attempt import catalogue_of, changes_between, develop, upgrade
 from engine.logic.boot import BootError, boot
 from engine.logic.call import call, execute, resume
+from engine.logic.checks import Broken, Check, enrol, judge
 from engine.logic.engine_build import Engine, EngineRefused, ModuleCache, load_engine
 from engine.logic.image import HeapImage, HeapMeta
 from engine.logic.jobs import (
@@ -42,9 +43,11 @@ __all__ = [
     "Ask",
     "AttemptOutcome",
     "BootError",
+    "Broken",
     "CallOutcome",
     "Catalogue",
     "Changes",
+    "Check",
     "DataView",
     "Definition",
     "Engine",
@@ -74,7 +77,9 @@ __all__ = [
     "catalogue_of",
     "changes_between",
     "develop",
+    "enrol",
     "execute",
+    "judge",
     "load_engine",
     "prelude_source",
     "resume",

@@ -68,6 +68,11 @@ class Base:
         self.native = native
         self._content = content
 
+    @property
+    def content(self) -> bytes | memoryview:
+        """All of it, without a copy: to be read, never written."""
+        return self._content
+
     def to_bytes(self) -> bytes:
         return bytes(self._content)
 

@@ -2,50 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import zstandard
 
+from engine import limits
 from engine.limits import PAGE_BYTES
 from engine.logic.call_host import Journal
-from engine.logic.image import NUMBER_BYTES, HeapImage, pack_numbers, unpack_numbers
+from engine.logic.image import HeapImage, pack_numbers, unpack_numbers
 from engine.logic.jobs import Ask
 from engine.logic.source import Program
 
 _COMPRESSION_LEVEL = 1
+_WORD = np.dtype(np.uint64)
+_WORDS_A_PAGE = PAGE_BYTES // _WORD.itemsize
 
 
 class HeapDelta(NamedTuple):
-    """A heap as its pages that differ from those of the heap with root `parent`.
+    """A heap as pages to XOR with those of the heap with root `parent`.
 
-    `packed` is zstd of the ascending page numbers, u32 little-endian each, and the XOR of the pages with the parent's.
+    `numbers` are the pages' numbers as an image holds them, `packed` is zstd of the pages.
     """
 
     parent: str
     size_bytes: int
+    numbers: bytes
     packed: bytes
 
     @classmethod
     def between(cls, parent: HeapImage, image: HeapImage) -> HeapDelta:
         assert image.meta == parent.meta, "an operation runs with the entry of the heap that it began on"
-        numbers = image.pages_differing(parent)
-        content = pack_numbers(numbers) + _xor(
-            b"".join(image.page(n) for n in numbers), b"".join(parent.page(n) for n in numbers)
-        )
-        packed = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(content)
-        return cls(parent.root, image.size_bytes, packed)
+        if image.base is parent.base:
+            numbers = sorted({*image.page_numbers, *parent.page_numbers})
+        else:
+            numbers = image.pages_differing(parent)
+        changes = np.empty((len(numbers), _WORDS_A_PAGE), _WORD)  # the one large array: faults cost most here
+        for change, after, before in zip(changes, _rows(image, numbers), _rows(parent, numbers), strict=True):
+            np.bitwise_xor(after, before, out=change)
+        packed = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(changes.data)
+        exact = bytes(
+            memoryview(packed)
+        )  # zstandard's own keeps the room of the worst case, twenty times as much
+        return cls(parent.root, image.size_bytes, pack_numbers(numbers), exact)
 
     def on(self, parent: HeapImage) -> HeapImage:
         """The heap itself."""
         assert parent.root == self.parent, "an operation goes on from the heap that it began on"
-        content = zstandard.ZstdDecompressor().decompress(self.packed)
-        count = len(content) // (NUMBER_BYTES + PAGE_BYTES)
-        numbers = unpack_numbers(content[: count * NUMBER_BYTES])
-        pages = _xor(content[count * NUMBER_BYTES :], b"".join(parent.page(n) for n in numbers))
-        changed = {n: pages[at * PAGE_BYTES : (at + 1) * PAGE_BYTES] for at, n in enumerate(numbers)}
-        return HeapImage.from_parent(parent, changed, self.size_bytes, parent.meta)
+        changes = _as_rows(zstandard.ZstdDecompressor().decompress(self.packed))
+        before = _rows(parent, unpack_numbers(self.numbers))
+        pages = b"".join((row ^ change).data for row, change in zip(before, changes, strict=True))
+        image = HeapImage(parent.base, parent.meta, self.size_bytes, numbers=self.numbers, pages=pages)
+        if len(changes) <= limits.HEAP_DELTA_PAGES_MAX:
+            return image
+        return HeapImage.from_bytes(image.to_bytes(), image.meta)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +74,7 @@ class Park:
     @property
     def size_bytes(self) -> int:
         """What its heap takes here."""
-        return len(self.heap.packed)
+        return len(self.heap.packed) + len(self.heap.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +85,17 @@ class Waiting:
     park: Park
 
 
-def _xor(some: bytes, others: bytes) -> bytes:
-    return (np.frombuffer(some, dtype=np.uint64) ^ np.frombuffer(others, dtype=np.uint64)).tobytes()
+def _rows(image: HeapImage, numbers: Sequence[int]) -> Iterator[np.ndarray]:
+    """Some pages of an image as words; zeros past its end."""
+    own = dict(zip(image.page_numbers, _as_rows(image.pages), strict=True))
+    base = _as_rows(image.base.content)
+    nothing = np.zeros(_WORDS_A_PAGE, _WORD)
+    for number in numbers:
+        row = own.get(number)
+        if row is None:
+            row = base[number] if number < len(base) else nothing
+        yield row
+
+
+def _as_rows(pages: bytes | memoryview) -> np.ndarray:
+    return np.frombuffer(pages, _WORD).reshape(-1, _WORDS_A_PAGE)

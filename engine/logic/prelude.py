@@ -22,6 +22,7 @@ FILES = (
     "ground.js",
     "libraries.js",
     "inspect.js",
+    "checks.js",
     "entry.js",
     "install.js",
 )

@@ -113,8 +113,11 @@ def develop_program(source: str) -> Program:
     )
 
 
-def expression_program(expression: str) -> Program:
-    """Wrap one expression, of which a trailing `;` is dropped. Raises SourceError for statements."""
+def expression_program(expression: str, *, params: str = "") -> Program:
+    """Wrap one expression, of which a trailing `;` is dropped. Raises SourceError for statements.
+
+    `params` are the names that it sees besides the globals.
+    """
     file = file_of(expression)
     inside, alone = Syntax(f"({expression}\n)"), Syntax(expression)
     body = expression
@@ -125,7 +128,7 @@ def expression_program(expression: str) -> Program:
         body = _without_semicolon(alone, file)
     if not alone.has_error:
         _refuse_modules(alone, file)
-    return _wrapped(expression, body, file, prefix="return (", suffix=")")
+    return _wrapped(expression, body, file, params=params, prefix="return (", suffix=")")
 
 
 def library_program(source: str) -> Program:

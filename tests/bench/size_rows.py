@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
+import statistics
 from pathlib import Path
 
 from tests.bench.http_rows import fresh_home, grown_world
@@ -26,20 +28,22 @@ def revision_bytes_row(gzip_bytes: int) -> Row:
     server = pw_server(home)
     try:
         world = grown_world(server, "bytes", "function first() { return 0 }")
-        before = stored_bytes(home)
+        sizes = [stored_bytes(home)]
         for n in range(REVISIONS):
             body = {"source": f"function f{n}(x) {{ return x + {n} }}", "summary": "one function"}
             server.post(f"/api/worlds/{world}/develop", body)
-        each = (stored_bytes(home) - before) / REVISIONS
+            sizes.append(stored_bytes(home))
     finally:
         server.stop()
+    typical = statistics.median(after - before for before, after in itertools.pairwise(sizes))
+    mean = (sizes[-1] - sizes[0]) / REVISIONS
     return Row(
-        f"bytes a small revision adds to log and blobs (mean of {REVISIONS}, bases included)",
+        "bytes a small revision adds to log and blobs",
         "<= 8 KB",
-        f"{each / 1000:.1f} KB",
+        f"{typical / 1000:.1f} KB; mean of {REVISIONS}, full bases included: {mean / 1000:.1f} KB",
         f"a gzipped whole snapshot: {gzip_bytes / 1000:.0f} KB",
-        f"{each / gzip_bytes:.3f}",
-        each <= 8000,
+        f"{mean / gzip_bytes:.3f}",
+        mean <= 8000,
     )
 
 

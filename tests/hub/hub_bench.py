@@ -11,9 +11,12 @@ from engine.hub.messages import (
     Answer,
     Append,
     AppendFailed,
+    Ask,
+    AskPeer,
     AttemptDone,
     Call,
     CallDone,
+    CallWaiting,
     Draft,
     Drain,
     Drained,
@@ -23,6 +26,7 @@ from engine.hub.messages import (
     JobLost,
     Loaded,
     Operation,
+    PeerAnswered,
     Read,
     Refusal,
     Request,
@@ -52,6 +56,10 @@ def loaded(**fields: Any) -> Loaded:
     return Loaded(**state)
 
 
+def ask(ordinal: int = 0, function: str = "g", args: bytes = b"[]", world: str = "b") -> Ask:
+    return Ask(ordinal, world, function, args)
+
+
 def reads(*keys: str) -> tuple[Read, ...]:
     return tuple(Read(key) for key in keys)
 
@@ -65,6 +73,8 @@ class Bench:
         self.world: World = open_world(loaded(**fields))
         self.effects: list[Effect] = []  # of the last event
         self.answers: dict[int, Answer] = {}
+        self.goes_on: dict[int, int] = {}  # operation -> the record that admitted it
+        self.asked: list[AskPeer] = []
         self.drafts: list[Draft] = []
         self.jobs: dict[int, RunJob] = {}  # the newest of each operation
         self.timers: dict[int, int] = {}  # token -> due
@@ -74,6 +84,11 @@ class Bench:
         self.effects = step(self.world, event)
         for effect in self.effects:
             match effect:
+                case Answer(goes_on=True):
+                    assert effect.op not in self.goes_on and effect.seq is not None
+                    self.goes_on[effect.op] = effect.seq
+                case AskPeer():
+                    self.asked.append(effect)
                 case Answer():
                     assert effect.op not in self.answers, "one answer each"
                     self.answers[effect.op] = effect
@@ -114,8 +129,20 @@ class Bench:
     ) -> list[Effect]:
         return self.feed(CallDone(op, ok, missing, reads, writes, detail))
 
-    def attempt(self, op: int, verdict: str = "accepted", detail: Any = None) -> list[Effect]:
-        return self.feed(AttemptDone(op, verdict, detail))
+    def wait(
+        self, op: int, *asks: Ask, detail: Any = None, monotonic_flicks: int = NOW_FLICKS
+    ) -> list[Effect]:
+        return self.feed(CallWaiting(op, asks, detail, monotonic_flicks))
+
+    def hear(
+        self, op: int, ordinal: int = 0, value: bytes = b"1", *, ok: bool = True, kind: str = ""
+    ) -> list[Effect]:
+        return self.feed(PeerAnswered(op, ordinal, ok, value, kind))
+
+    def attempt(
+        self, op: int, verdict: str = "accepted", detail: Any = None, seq: int | None = None
+    ) -> list[Effect]:
+        return self.feed(AttemptDone(op, verdict, detail, seq))
 
     def lose(self, op: int, reason: str = "disk gone") -> list[Effect]:
         return self.feed(JobLost(op, reason))
@@ -133,6 +160,14 @@ class Bench:
 
     def drain(self) -> list[Effect]:
         return self.feed(Drain())
+
+    def failed(self) -> int:
+        """A call that failed, durably: the number of its incident."""
+        self.done(self.call(), ok=False)
+        self.durable()
+        number = self.drafts[-1].number
+        assert number is not None
+        return number
 
     def develop(self, operation: Operation) -> int:
         """Run a change from its arrival to its durable record."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,15 @@ from engine.hub.messages import (
     Answer,
     Append,
     AppendFailed,
+    Ask,
+    AskPeer,
     AttemptDone,
     Call,
     CallDone,
+    CallWaiting,
     CancelTimer,
     Checkpoint,
+    CloseIncident,
     Describe,
     Develop,
     Draft,
@@ -31,19 +35,25 @@ from engine.hub.messages import (
     Durable,
     EditData,
     Effect,
+    Enrol,
     Event,
     Execute,
+    Grant,
     Interrupt,
     JobLost,
     Loaded,
     Operation,
+    PeerAnswered,
     Purge,
     Read,
+    RemoveCheck,
     Request,
     Rollback,
     RunJob,
+    SetPage,
     SetTimer,
     TimerFired,
+    TryCall,
     Upgrade,
     Write,
 )
@@ -56,16 +66,41 @@ NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident",
 # ---- the guest ---------------------------------------------------------------------------------------------
 
 
+Heard = tuple[int, bool, bytes]  # ordinal, ok, value
+
+
+class Waits(Exception):
+    """The guest cannot go on before it hears another answer."""
+
+
 class View:
-    """What a guest sees: one state and its own writes; it keeps what was read."""
+    """What a guest sees: one state, its own writes, and what it heard so far; it keeps what was read and asked."""
 
     def __init__(
-        self, get: Callable[[str], bytes | None], rows: Callable[[str], list[tuple[str, bytes]]]
+        self,
+        get: Callable[[str], bytes | None],
+        rows: Callable[[str], list[tuple[str, bytes]]],
+        heard: Iterable[Heard] = (),
     ) -> None:
         self._get = get
         self._rows = rows
+        self._heard = iter(heard)
         self.reads: list[Read] = []
         self.writes: dict[str, bytes | None] = {}
+        self.asks: list[Ask] = []
+
+    def ask(self, world: str, function: str, *args: Any) -> None:
+        self.asks.append(Ask(len(self.asks), world, function, json.dumps(args).encode()))
+
+    def hear(self) -> int:
+        """The next answer, whichever of the asks it belongs to."""
+        try:
+            _, ok, value = next(self._heard)
+        except StopIteration:
+            raise Waits from None
+        if not ok:
+            raise ArithmeticError(value.decode())
+        return int(json.loads(value))
 
     def get(self, key: str) -> int:
         if key in self.writes:
@@ -98,7 +133,8 @@ class Outcome:
     writes: tuple[Write, ...]
 
 
-def run_guest(call: Call, seed: int, view: View) -> Outcome:
+def run_guest(call: Call | TryCall, seed: int, view: View) -> Outcome:
+    """Raises Waits; `view.asks` are then all that it has asked."""
     args = json.loads(call.args)
     if call.function not in GUEST:
         return Outcome(False, True, None, (), ())
@@ -145,6 +181,35 @@ def _fail(view: View, seed: int, key: str) -> None:
     raise ArithmeticError(f"{key} is {view.get(key)}")
 
 
+def _gather(view: View, seed: int, key: str, count: int) -> int:
+    for n in range(count):
+        view.ask("bcd"[n], "g", n)
+    total = sum(view.hear() for _ in range(count))
+    view.set(key, (view.get(key) + total) % 1000)
+    return total
+
+
+def _race(view: View, seed: int, key: str) -> int:
+    view.ask("b", "g", 1)
+    view.ask("c", "g", 2)
+    first = view.hear()
+    view.set(key, view.get(key) + first)
+    return first
+
+
+def _chain(view: View, seed: int, key: str) -> int:
+    count = view.get(key)
+    view.ask("b", "g", count)
+    view.ask("c", "g", view.hear())
+    view.set(key, count + 1)
+    return view.hear()
+
+
+def _ask_only(view: View, seed: int, key: str) -> int:
+    view.ask("b", "g", view.get(key))
+    return view.hear()
+
+
 GUEST: dict[str, Callable[..., Any]] = {
     "get": lambda view, seed, key: view.get(key),
     "total": lambda view, seed, prefix: view.list(prefix),
@@ -154,7 +219,12 @@ GUEST: dict[str, Callable[..., Any]] = {
     "popFirst": _pop_first,
     "put": _put,
     "fail": _fail,
+    "gather": _gather,
+    "race": _race,
+    "chain": _chain,
+    "askOnly": _ask_only,
 }
+ASKING = ("gather", "race", "chain", "askOnly")
 
 
 # ---- the host ----------------------------------------------------------------------------------------------
@@ -170,6 +240,11 @@ class Life:
     appended: list[Draft] = field(default_factory=list)
     jobs: dict[int, RunJob] = field(default_factory=dict)
     timers: dict[int, int] = field(default_factory=dict)
+    asks: dict[tuple[int, int], AskPeer] = field(default_factory=dict)  # sent and not answered by the peer
+    peers_did: dict[str, tuple[bool, bytes]] = field(default_factory=dict)  # request id -> the peer's record
+    snapshots: dict[int, int] = field(default_factory=dict)  # of what runs
+    marked: set[int] = field(default_factory=set)  # operations in the in-flight file
+    going_on: set[int] = field(default_factory=set)  # whose clients know that they are admitted
     waiting: dict[int, Admit] = field(default_factory=dict)  # admitted and not answered
     started: dict[int, Admit] = field(default_factory=dict)  # whose jobs began, or that were drafted
     answered: dict[int, Answer] = field(default_factory=dict)
@@ -188,32 +263,55 @@ class Life:
 
     # -- what may happen --
 
-    def admit(self, operation: Operation, request: Request | None = None) -> int:
+    def admit(self, operation: Operation, request: Request | None = None, again: Draft | None = None) -> int:
         op = self.next_op
         self.next_op += 1
         self.monotonic_flicks += limits.FLICKS_PER_SECOND // 10
-        admit = Admit(op, operation, "a", request, op * 1000, self.monotonic_flicks, op * 7919)
+        flick, seed = (again.flick, again.seed) if again else (op * 1000, op * 7919)
+        admit = Admit(op, operation, "a", request, flick, self.monotonic_flicks, seed)
         self.waiting[op] = admit
         self.feed(admit)
         return op
 
     def finish(self, op: int, verdict: str = "accepted") -> None:
         job = self.jobs.pop(op)
-        if isinstance(job.operation, Call | Execute):
-            call = job.operation if isinstance(job.operation, Call) else Call("add", b'["a"]')
-            data, snapshot = self.world.data, job.snapshot
-            outcome = run_guest(
-                call,
-                job.seed,
-                View(
-                    lambda key: data.get(key, snapshot),
-                    lambda prefix: data.list(prefix, None, None, snapshot),
-                ),
-            )
-            self.feed(CallDone(op, outcome.ok, outcome.missing, outcome.reads, outcome.writes, outcome))
+        if isinstance(job.operation, Call | Execute | TryCall):
+            self.feed(self.run(job))
+        elif isinstance(job.operation, Enrol):
+            verdict = {"accepted": "enrolled", "unchanged": "existing"}.get(verdict, verdict)
+            self.feed(AttemptDone(op, verdict, None, 1 if verdict == "existing" else None))
         else:
             verdict = "accepted" if isinstance(job.operation, Checkpoint) else verdict
             self.feed(AttemptDone(op, verdict, None))
+
+    def run(self, job: RunJob) -> Event:
+        """The guest once more from its start, up to where it has not heard enough: a park is what it heard."""
+        call = job.operation if not isinstance(job.operation, Execute) else Call("askOnly", b'["a"]')
+        data, snapshot = self.world.data, job.snapshot
+        asked, heard = 0, []
+        if job.resume is not None:
+            asked, heard = job.resume.detail
+            heard = [*heard, (job.resume.ordinal, job.resume.ok, job.resume.value)]
+        view = View(
+            lambda key: data.get(key, snapshot),
+            lambda prefix: data.list(prefix, None, None, snapshot),
+            heard,
+        )
+        try:
+            outcome = run_guest(call, job.seed, view)
+        except Waits:
+            if isinstance(job.operation, Call) and job.operation.admitted is not None:
+                self.marked.discard(job.op)
+            park = (len(view.asks), heard)
+            return CallWaiting(job.op, tuple(view.asks[asked:]), park, self.monotonic_flicks)
+        return CallDone(job.op, outcome.ok, outcome.missing, outcome.reads, outcome.writes, outcome)
+
+    def answer(self, op: int, ordinal: int, ok: bool = True) -> None:
+        """The peer answers: what it did under an id once, it says again."""
+        asked = self.asks.pop((op, ordinal))
+        value = str(len(asked.ask.args) + len(asked.ask.world)).encode() if ok else b"no"
+        ok, value = self.peers_did.setdefault(asked.request_id, (ok, value))
+        self.feed(PeerAnswered(op, ordinal, ok, value, "" if ok else "threw"))
 
     def lose(self, op: int) -> None:
         del self.jobs[op]
@@ -238,25 +336,52 @@ class Life:
         self.feed(Drain())
 
     def crash(self, kept: int) -> None:
-        """The process ends; of what was appended a part is on the disk. Recovery tells what was in flight."""
+        """The process ends; of what was appended a part is on the disk. Recovery tells what was in flight.
+
+        What was durably admitted and is not in flight is run again.
+        """
         self.keep(min(kept, len(self.appended)))
         self.appended.clear()
-        recorded = {draft.op for draft in self.log.values()}
-        in_flight = [
-            op for op in self.started if op in self.waiting and op not in recorded and op not in self.answered
+        recorded = {draft.op for draft in self.log.values() if draft.kind != "admitted"}
+        admits = [
+            admit
+            for op, admit in self.started.items()
+            if op in self.marked and op in self.waiting and op not in recorded
         ]
-        admits = [self.waiting[op] for op in in_flight]
-        self.waiting.clear()
-        self.jobs.clear()
-        self.timers.clear()
+        for going in (self.waiting, self.jobs, self.timers, self.asks, self.snapshots, self.marked):
+            going.clear()
         self.draining = self.drained = False
         self.world = open_world(self.loaded())
         for admit in admits:
             if isinstance(admit.operation, Interrupt):
                 self.unrecorded.append(admit.operation)
             else:
-                self.unrecorded.append(Interrupt(admit.op, admit.request))
+                owner = self.owner_of(admit.op)
+                was_admitted = any(d.kind == "admitted" and d.op == owner for d in self.log.values())
+                self.unrecorded.append(Interrupt(owner, None if was_admitted else admit.request))
+        ended = {interrupt.detail for interrupt in self.unrecorded}
         self.tell_interrupted()
+        for draft in self.unsettled():
+            if draft.op not in ended:
+                operation = draft.operation
+                self.admit(Call(operation.function, operation.args, admitted=draft.seq), again=draft)
+
+    def owner_of(self, op: int) -> int:
+        """The operation that a client asked for, where recovery ran it under another number."""
+        operation = self.started[op].operation
+        if isinstance(operation, Call) and operation.admitted is not None:
+            return self.log[operation.admitted].op
+        return op
+
+    def unsettled(self) -> list[Draft]:
+        """Admitted durably, and without an outcome."""
+        settled = [draft.operation.admitted for draft in self.log.values() if draft.kind == "call"]
+        told = [draft.operation.detail for draft in self.log.values() if draft.kind == "interrupted"]
+        return [
+            draft
+            for draft in self.log.values()
+            if draft.kind == "admitted" and draft.seq not in settled and draft.op not in told
+        ]
 
     def tell_interrupted(self) -> None:
         """An in-flight entry is kept until its outcome is recorded."""
@@ -291,15 +416,28 @@ class Life:
             case RunJob():
                 admit = self.waiting[effect.op]
                 assert (effect.flick, effect.seed) == (admit.flick, admit.seed), "re-runs keep flick and seed"
-                assert effect.snapshot == max(self.log, default=1), "a job reads durable state"
+                if effect.resume is None:
+                    assert effect.snapshot == max(self.log, default=1), "a job reads durable state"
+                    self.snapshots[effect.op] = effect.snapshot
+                assert effect.snapshot == self.snapshots[effect.op], "it goes on at its snapshot"
                 assert effect.op not in self.jobs
                 self.jobs[effect.op] = effect
                 self.started[effect.op] = admit
+                self.marked.add(effect.op)
+            case AskPeer():
+                ids = [asked.request_id for asked in self.asks.values()]
+                assert effect.request_id not in ids, "Invariant 11"
+                self.asks[effect.op, effect.ask.ordinal] = effect
             case Append():
                 for draft in effect.drafts:
                     assert draft.seq == max(self.log, default=1) + len(self.appended) + 1, "Invariant 6"
                     self.appended.append(draft)
                     self.started.setdefault(draft.op, self.waiting[draft.op])
+                    self.marked.add(draft.op)
+            case Answer(goes_on=True):
+                assert self.log[effect.seq].kind == "admitted", "Invariant 1"
+                assert effect.op in self.waiting and effect.op not in self.going_on
+                self.going_on.add(effect.op)
             case Answer():
                 self.take_answer(effect)
             case SetTimer():
@@ -323,10 +461,13 @@ class Life:
                     assert answer.refusal.code == "storage", "nothing else refuses what was interrupted"
                     self.unrecorded.append(admit.operation)
             return
+        if isinstance(admit.operation, Enrol) and answer.seq == 1:
+            return  # the genesis stands for the record of an earlier enrolment
         draft = self.log.get(answer.seq)
         if draft is None:
             draft = next(draft for draft in self.appended if draft.seq == answer.seq)
             assert draft.number is None and draft.request is None and not draft.writes, "Invariant 1"
+            assert not draft.answers, "what used another world waits for its record"
             self.readers_answered.add(draft.op)
         elif draft.number is not None:
             number = (NUMBERS[draft.kind], draft.number)
@@ -341,11 +482,13 @@ class Life:
         state = {"archived": False, "frozen": False, "purged": False}
         numbers = {"revision": 0, "rejection": 0, "incident": 0}
         requests = {}
+        closed = []
         for draft in self.log.values():
             if draft.number is not None:
                 numbers[NUMBERS[draft.kind]] = draft.number
             if draft.request is not None:
                 requests[draft.request.id] = (draft.request.hash, draft.seq, draft.flick)
+            closed += closes(draft)
             if isinstance(draft.operation, Describe):
                 for flag in ("archived", "frozen"):
                     if getattr(draft.operation, flag) is not None:
@@ -364,6 +507,7 @@ class Life:
             purged=state["purged"],
             requests=requests,
             rows=tuple(sorted(self.states[seq].items())),
+            closed_incidents=tuple(sorted(closed)),
         )
 
     # -- the promises --
@@ -371,12 +515,21 @@ class Life:
     def come_to_rest(self) -> None:
         """With nothing failing any more, everything ends and everybody is answered."""
         self.tell_interrupted()
-        for _ in range(3 * (len(self.waiting) + 2)):
+        for _ in range(8 * (len(self.waiting) + 2)):
             for op in list(self.jobs):
                 self.finish(op)
+            for op, ordinal in list(self.asks):
+                self.answer(op, ordinal)
             self.make_durable(len(self.appended))
-        assert self.world.is_idle and not self.waiting and not self.jobs and not self.timers
+        assert self.world.is_at_rest and not self.jobs and not self.timers
         assert self.drained == self.draining
+        if not self.drained:
+            assert self.world.is_idle and not self.waiting
+        assert not set(self.waiting) - self.going_on - {draft.op for draft in self.log.values()}, (
+            "only what is durably admitted stays"
+        )
+        if self.waiting:
+            return  # its snapshots keep versions
         seq = max(self.log, default=1)
         assert self.world.data.list("", None, None, seq) == sorted(self.states[seq].items())
         assert self.world.data.versions_count() == len(self.states[seq])
@@ -389,15 +542,45 @@ class Life:
         assert len(ids) == len(set(ids)), "Invariant 10: one effect under an id"
         purges = [seq for seq, draft in self.log.items() if draft.kind == "purge"]
         assert purges in ([], [max(self.log, default=1)]), "nothing follows a tombstone"
+        self.check_incidents()
+        self.check_answers()
+
+    def check_incidents(self) -> None:
+        """Each is closed at most once, after it happened."""
+        closed: list[int] = []
+        happened: set[int | None] = set()
+        for draft in self.log.values():
+            for incident in closes(draft):
+                assert incident in happened and incident not in closed
+                closed.append(incident)
+            if NUMBERS.get(draft.kind) == "incident":
+                happened.add(draft.number)
+
+    def check_answers(self) -> None:
+        """What a call heard is what its peers recorded, or that they did not answer."""
+        said = {value for _, value in self.peers_did.values()}
+        for draft in self.log.values():
+            ordinals = [answer.ordinal for answer in draft.answers]
+            assert len(ordinals) == len(set(ordinals)), "each answer is heard once"
+            for answer in draft.answers:
+                if answer.value.endswith(b"no answer within 30 s"):
+                    assert not answer.ok
+                else:
+                    assert answer.value in said
 
     def check_one_outcome_each(self) -> None:
         outcomes: dict[int, int] = {}
         for draft in self.log.values():
-            owner = draft.operation.detail if isinstance(draft.operation, Interrupt) else draft.op
+            if draft.kind == "admitted":
+                continue
+            is_interrupt = isinstance(draft.operation, Interrupt)
+            owner = draft.operation.detail if is_interrupt else self.owner_of(draft.op)
             outcomes[owner] = outcomes.get(owner, 0) + 1
         assert set(outcomes.values()) <= {1}, "Invariant 16"
         for op, admit in self.started.items():
-            if isinstance(admit.operation, Interrupt) or op in outcomes:
+            if isinstance(admit.operation, Interrupt) or self.owner_of(op) in outcomes:
+                continue
+            if op in self.waiting or isinstance(admit.operation, Enrol):
                 continue
             if op in self.readers_answered or op in self.erased:
                 continue
@@ -420,6 +603,7 @@ class Life:
             view = View(
                 rows.get,
                 lambda prefix, rows=rows: [row for row in sorted(rows.items()) if row[0].startswith(prefix)],
+                [(answer.ordinal, answer.ok, answer.value) for answer in draft.answers],
             )
             again = run_guest(draft.operation, draft.seed, view)
             assert (again.ok, again.missing, again.value) == (
@@ -441,6 +625,15 @@ class Life:
             assert (NUMBERS[self.log[seq].kind], self.log[seq].number) == (count, number), "Invariant 17"
 
 
+def closes(draft: Draft) -> list[int]:
+    """The incident that a record closes."""
+    if draft.kind == "incident-closed":
+        return [draft.operation.incident]
+    if draft.kind == "call" and draft.operation.retries is not None and draft.failure is None:
+        return [draft.operation.retries] if draft.detail.ok else []
+    return []
+
+
 # ---- a life of chance --------------------------------------------------------------------------------------
 
 
@@ -451,17 +644,36 @@ def random_call(chance: random.Random) -> Call:
         "move": [chance.choice(KEYS), chance.choice(KEYS)],
         "sumInto": [chance.choice(["", "n:"]), chance.choice(KEYS)],
         "popFirst": [chance.choice(["", "n:"]), chance.choice(["", "a", "n:1"])],
+        "gather": [chance.choice(KEYS), chance.randrange(4)],
     }.get(function, [chance.choice(KEYS)])
-    return Call(function, json.dumps(args).encode())
+    draw = chance.random()
+    return Call(
+        function,
+        json.dumps(args).encode(),
+        path=("x",) if draw < 0.2 else (),
+        retries=chance.randrange(1, 5) if 0.2 < draw < 0.3 else None,
+        asynchronous=0.3 < draw < 0.4,
+    )
 
 
 def random_operation(chance: random.Random, is_hot: bool) -> Operation:
     if is_hot:
-        return chance.choice([Call("add", b'["a"]'), EditData("a", b"1", "why")])
-    kind = chance.randrange(20)
+        call = Call(chance.choice(["add", "add", "chain", "race"]), b'["a"]', chance.choice([(), ("x",)]))
+        return chance.choice([call, call, EditData("a", b"1", "why")])
+    kind = chance.randrange(22)
     if kind < 12:
         return random_call(chance)
     return [
+        CloseIncident(chance.randrange(1, 4), chance.choice(["answered", "dismissed"]), "why"),
+        chance.choice(
+            [
+                Enrol("c", "x", "y"),
+                RemoveCheck("c", "why"),
+                Grant(("b",)),
+                SetPage("public", ()),
+                TryCall("chain", b'["a"]', ("x",), None),
+            ]
+        ),
         Execute("add('a')"),
         Develop("x", "s"),
         Develop("y", "s"),
@@ -501,7 +713,10 @@ def live_by_chance(seed: int, steps: int) -> Life:
                 life.lose(op)
             else:
                 life.finish(op, chance.choice(["accepted", "accepted", "rejected", "unchanged"]))
-        elif draw < 0.78 and life.timers:
+        elif draw < 0.85 and life.asks:
+            op, ordinal = chance.choice(list(life.asks))
+            life.answer(op, ordinal, ok=chance.random() < 0.8)
+        elif draw < 0.87 and life.timers:
             life.fire(chance.choice(list(life.timers)))
         else:
             life.make_durable(chance.randrange(1, 5))

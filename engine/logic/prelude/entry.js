@@ -7,6 +7,7 @@
 //   k FILE LENGTH \n CODE  only compile it
 //   r ORDINAL \n + JSON    go on with what another world answered
 //   r ORDINAL \n - MESSAGE go on with the error that came instead
+//   tv tg tm tp            checks and generators: see `checks.js`
 //   =                      the outcome
 //   a i w                  on scratch copies: what an attempt did, the catalogue, the walk of states
 //   u PRELUDE              put another prelude behind the globals
@@ -176,6 +177,8 @@ table.entry = (text) => {
       return answerLibrary(text);
     case "k":
       return answerCheck(text);
+    case "t":
+      return answerTest(text);
     case "a":
       return answerAttempt();
     case "i":

@@ -1,0 +1,175 @@
+"""Generators: expressions that say how the inputs of a check are drawn, evaluated on scratch copies of a heap."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from engine import limits
+from engine.logic.attempt import CLOCK_MS, seed_of
+from engine.logic.call import OUTCOME, program_request
+from engine.logic.failures import ended_early, programs_of, readable_error
+from engine.logic.image import HeapImage
+from engine.logic.jobs import RejectionKind, Runs, SourceLookup
+from engine.logic.source import SourceError, expression_program
+from engine.logic.vm import GuestError, Interrupt, Job, text_of
+
+if TYPE_CHECKING:
+    from engine.logic.drawing import Plan
+
+
+class GeneratorError(Exception):
+    """No inputs come of a generator: it does not evaluate, throws, or leads to nothing."""
+
+    def __init__(self, kind: RejectionKind, reason: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+
+
+class Generator:
+    """A generator evaluated on a heap: `seed` and heap decide what it draws, to the byte."""
+
+    def __init__(
+        self,
+        pool: Runs,
+        image: HeapImage,
+        expression: str,
+        *,
+        seed: int,
+        source_lookup: SourceLookup,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        """Raises GeneratorError."""
+        try:
+            program = expression_program(expression, params="gen")
+        except SourceError as error:
+            raise GeneratorError("syntax", f"the generator: {error}") from None
+        self._pool = pool
+        self._image = image
+        self._seed = seed
+        self._guest_seed = seed_of(image, expression)
+        self._programs = programs_of(source_lookup, program)
+        self._interrupt = interrupt
+        self._fuel_left = limits.GENERATOR_FUEL_MAX
+        self._values: dict[str, bytes | None] = {}
+        self._lets: dict[tuple[int, str], bool] = {}
+        plan = self._ask(program_request(b"tg", program), keep_heap=True)
+        from engine.logic import drawing  # Hypothesis takes long to import, and few processes need it
+
+        self._drawing = drawing
+        with _plan_errors():
+            self._strategy = drawing.strategy_of(_plan(plan), self._lets_through)
+
+    def draw(self, count: int) -> tuple[bytes, ...]:
+        """So many inputs, JSON texts, all different; fewer if there are no more. Raises GeneratorError."""
+        inputs: dict[bytes, None] = {}
+
+        def visit(drawn: str) -> bool | None:
+            value = self._value(drawn)
+            if value is None:
+                return None
+            inputs[value] = None
+            return len(inputs) == count
+
+        with _plan_errors():
+            self._drawing.visit_draws(self._strategy, self._seed, visit)
+        if not inputs:
+            raise GeneratorError("threw", "the generator: nothing can be drawn")
+        return tuple(inputs)
+
+    def smallest(self, is_wanted: Callable[[bytes], bool]) -> bytes | None:
+        """The smallest input for which `is_wanted`, starting from those that `draw` gives, or None.
+
+        `is_wanted` must answer the same for the same input.
+        """
+
+        def is_wanted_draw(drawn: str) -> bool | None:
+            try:
+                value = self._value(drawn)
+            except GeneratorError:
+                value = self._values[drawn] = None
+            return None if value is None else is_wanted(value)
+
+        drawn = self._drawing.shrink_draw(self._strategy, self._seed, is_wanted_draw)
+        return None if drawn is None else self._values[drawn]
+
+    def _value(self, drawn: str) -> bytes | None:
+        """What the generator makes of a draw; None if that is too large to be an input."""
+        if drawn not in self._values:
+            value = self._ask(b"tm" + drawn.encode())
+            self._values[drawn] = value if len(value) <= limits.CHECK_INPUT_BYTES_MAX else None
+        return self._values[drawn]
+
+    def _lets_through(self, number: int, drawn: str) -> bool:
+        key = (number, drawn)
+        if key not in self._lets:
+            self._lets[key] = self._ask(b"tp%d %s" % (number, drawn.encode())) == b"true"
+        return self._lets[key]
+
+    def _ask(self, request: bytes, *, keep_heap: bool = False) -> bytes:
+        """The JSON text that the guest answers. Raises GeneratorError."""
+        result = self._pool.run(
+            Job(
+                image=self._image,
+                request=request,
+                collect_request=OUTCOME,
+                clock_ms=CLOCK_MS,
+                seed=self._guest_seed,
+                fuel=max(self._fuel_left, 1),
+                host=_no_host,
+                keep_heap=keep_heap,
+                interrupt=self._interrupt,
+            )
+        )
+        self._fuel_left -= result.fuel_used
+        ended = ended_early(result)
+        if ended is not None:
+            raise GeneratorError(_rejection_kind(ended[0]), f"the generator: {ended[1]}")
+        mark, answer = (result.text or b"")[:1], (result.text or b"")[1:]
+        if mark == b"+":
+            if keep_heap:
+                assert result.image is not None, "a job that is ok keeps its heap"
+                self._image = result.image
+            return answer
+        error = readable_error(text_of(answer), self._programs)
+        raise GeneratorError("syntax" if mark == b"!" else "threw", f"the generator: {error}")
+
+
+def _no_host(op: str, _text: bytes) -> bytes | None:
+    """A generator has no data and no worlds, and nobody reads what it prints."""
+    if op.startswith("console"):
+        return None
+    raise GuestError(f"{op} works in calls only, not while the inputs of a check are drawn", "TypeError")
+
+
+def _rejection_kind(kind: str) -> RejectionKind:
+    kinds: dict[str, RejectionKind] = {
+        "threw": "threw",
+        "budget": "budget",
+        "memory": "memory",
+        "trap": "trap",
+    }
+    return kinds[kind]
+
+
+def _plan(text: bytes) -> Plan:
+    from engine.logic.drawing import Node
+
+    return [
+        Node(node["kind"], tuple(node["of"]), tuple(node["bounds"]), node["target"])
+        for node in json.loads(text_of(text))
+    ]
+
+
+@contextmanager
+def _plan_errors() -> Iterator[None]:
+    """What Hypothesis finds wrong with a plan, as a GeneratorError."""
+    from engine.logic.drawing import PlanError
+
+    try:
+        yield
+    except PlanError as error:
+        raise GeneratorError("threw", f"the generator: {error}") from None
