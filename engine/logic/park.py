@@ -43,10 +43,8 @@ class HeapDelta(NamedTuple):
         for change, after, before in zip(changes, _rows(image, numbers), _rows(parent, numbers), strict=True):
             np.bitwise_xor(after, before, out=change)
         packed = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(changes.data)
-        exact = bytes(
-            memoryview(packed)
-        )  # zstandard's own keeps the room of the worst case, twenty times as much
-        return cls(parent.root, image.size_bytes, pack_numbers(numbers), exact)
+        # A copy, because zstandard's own bytes keep the room of the worst case: twenty times as much.
+        return cls(parent.root, image.size_bytes, pack_numbers(numbers), bytes(memoryview(packed)))
 
     def on(self, parent: HeapImage) -> HeapImage:
         """The heap itself."""
