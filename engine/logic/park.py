@@ -38,7 +38,7 @@ class HeapDelta(NamedTuple):
         if image.base is parent.base:
             numbers = sorted({*image.page_numbers, *parent.page_numbers})
         else:
-            numbers = image.pages_differing(parent)
+            numbers = sorted({*image.pages_differing(parent), *parent.page_numbers})
         changes = np.empty((len(numbers), _WORDS_A_PAGE), _WORD)  # the one large array: faults cost most here
         for change, after, before in zip(changes, _rows(image, numbers), _rows(parent, numbers), strict=True):
             np.bitwise_xor(after, before, out=change)

@@ -524,6 +524,17 @@ def test_a_delta_of_any_two_heaps_gives_the_second_back(data):
     assert delta.on(parent).root == image.root
 
 
+def test_a_delta_to_a_heap_on_a_base_of_its_own_keeps_the_pages_of_the_parent():
+    """Pages that both heaps have and the shared base has not: losing them gave heaps that trapped when they went on."""
+    first = empty_world().image
+    page = b"\x07" * limits.PAGE_BYTES
+    parent = type(first).from_parent(first, {3: page}, first.size_bytes, first.meta)
+    many = {n: bytes([n % 251]) * limits.PAGE_BYTES for n in range(10, 12 + limits.HEAP_DELTA_PAGES_MAX)}
+    image = type(first).from_parent(parent, many, parent.size_bytes, parent.meta)
+    assert image.base is not parent.base
+    assert HeapDelta.between(parent, image).on(parent).to_bytes() == image.to_bytes()
+
+
 # ---- attackers
 
 
