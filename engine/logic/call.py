@@ -7,7 +7,7 @@ which answers arrive. Its budget, its clock, its randomness, its console and its
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal
 
 import msgspec
 
@@ -15,7 +15,17 @@ from engine import ids, limits
 from engine.logic.call_host import PEER_BYTES_SPENT, CallHost, Journal
 from engine.logic.failures import OUT_OF_MEMORY, PENDING, ended_early, failure_of, programs_of
 from engine.logic.image import HeapImage
-from engine.logic.jobs import Alone, CallOutcome, DataView, Failure, FailureKind, Peers, Runs, SourceLookup
+from engine.logic.jobs import (
+    Alone,
+    CallOutcome,
+    DataView,
+    Failure,
+    FailureKind,
+    Peers,
+    Runs,
+    SourceLookup,
+    failure_kind,
+)
 from engine.logic.park import HeapDelta, Park, Waiting
 from engine.logic.source import Program, SourceError, expression_program
 from engine.logic.vm import Interrupt, Job, JobResult, text_of, wtf8
@@ -114,14 +124,13 @@ def resume(
     `image` is the head that the operation began on, `data` the snapshot. If nobody catches the error, the
     operation failed with `kind`. An answer that it does not wait for changes nothing. `park` is left as it is.
     """
-    assert kind in get_args(FailureKind), f"{kind} is no kind of failure"
     if ordinal not in park.journal.unanswered:
         return Waiting((), park)
     journal = park.journal.copy()
     del journal.unanswered[ordinal]
     journal.peer_bytes += len(value)
     if not ok and kind != "threw":
-        journal.refuse(cast(FailureKind, kind), f"Error: {text_of(value)}")
+        journal.refuse(failure_kind(kind), f"Error: {text_of(value)}")
     operation = _Operation(
         pool=pool,
         head=image,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from engine import ids, limits
-from engine.logic.jobs import Ask, DataView, FailureKind, KeyRead, Look, Peers, RangeRead, Read
+from engine.logic.jobs import Ask, DataView, FailureKind, KeyRead, Look, Peers, RangeRead, Read, failure_kind
 from engine.logic.overlaid import Overlaid
 from engine.logic.vm import GuestError, text_of, wtf8
 
@@ -248,7 +248,11 @@ class CallHost:
                 rows = [dict(zip(keys, row, strict=True)) for row in self._peers.functions(world)]
                 return Look("functions", world, _json(rows))
         refusal = self._peers.may_call(world)
-        return Look("call", world, wtf8(refusal[1]), refusal[0]) if refusal else Look("call", world, b"")
+        return (
+            Look("call", world, wtf8(refusal[1]), failure_kind(refusal[0]))
+            if refusal
+            else Look("call", world, b"")
+        )
 
     def _spend(self, size_bytes: int) -> None:
         self.journal.peer_bytes += size_bytes

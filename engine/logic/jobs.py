@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, cast, get_args
 
 from engine.logic.image import HeapImage
 from engine.logic.syntax import free_names
@@ -69,11 +69,17 @@ class RangeRead(NamedTuple):
 Read = KeyRead | RangeRead
 
 
+def failure_kind(kind: str) -> FailureKind:
+    """The kind of that name, which comes from our own side."""
+    assert kind in get_args(FailureKind), f"{kind} is no kind of failure"
+    return cast(FailureKind, kind)
+
+
 class Peers(Protocol):
     """The other worlds, as one world may know them. An operation asks each question once."""
 
-    def may_call(self, world: str, /) -> tuple[FailureKind, str] | None:
-        """Why not, as the kind of failure and a message; None if it may."""
+    def may_call(self, world: str, /) -> tuple[str, str] | None:
+        """Why not, as the kind of failure (a FailureKind) and a message; None if it may."""
 
     def list(self) -> Sequence[str]:
         """The ids of the worlds that may be called, without the world itself."""
@@ -85,7 +91,7 @@ class Peers(Protocol):
 class Alone:
     """The `Peers` of a world that may call none."""
 
-    def may_call(self, world: str, /) -> tuple[FailureKind, str] | None:
+    def may_call(self, world: str, /) -> tuple[str, str] | None:
         named = json.dumps(world)
         return (
             "denied",

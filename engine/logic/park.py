@@ -38,15 +38,13 @@ class HeapDelta(NamedTuple):
         if image.base is parent.base:
             numbers = sorted({*image.page_numbers, *parent.page_numbers})
         else:
-            numbers = image.pages_differing(parent)
+            numbers = sorted({*image.pages_differing(parent), *parent.page_numbers})
         changes = np.empty((len(numbers), _WORDS_A_PAGE), _WORD)  # the one large array: faults cost most here
         for change, after, before in zip(changes, _rows(image, numbers), _rows(parent, numbers), strict=True):
             np.bitwise_xor(after, before, out=change)
         packed = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(changes.data)
-        exact = bytes(
-            memoryview(packed)
-        )  # zstandard's own keeps the room of the worst case, twenty times as much
-        return cls(parent.root, image.size_bytes, pack_numbers(numbers), exact)
+        # A copy, because zstandard's own bytes keep the room of the worst case: twenty times as much.
+        return cls(parent.root, image.size_bytes, pack_numbers(numbers), bytes(memoryview(packed)))
 
     def on(self, parent: HeapImage) -> HeapImage:
         """The heap itself."""

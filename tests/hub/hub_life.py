@@ -1,15 +1,13 @@
 """A host without a machine: it runs jobs of a small model, keeps a log, fails, crashes, and checks every promise.
 
-Guest functions are pure in (arguments, seed, what they read), so any record can be executed again on any state.
+Guest functions are pure, so any record can be executed again on any state.
 """
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+from hub_guest import View, Waits, run_guest
 
 from engine import limits
 from engine.hub import World, open_world, step
@@ -18,7 +16,6 @@ from engine.hub.messages import (
     Answer,
     Append,
     AppendFailed,
-    Ask,
     AskPeer,
     AttemptDone,
     Call,
@@ -26,208 +23,29 @@ from engine.hub.messages import (
     CallWaiting,
     CancelTimer,
     Checkpoint,
-    CloseIncident,
     Describe,
-    Develop,
     Draft,
     Drain,
     Drained,
     Durable,
-    EditData,
     Effect,
     Enrol,
     Event,
     Execute,
-    Grant,
     Interrupt,
     JobLost,
     Loaded,
     Operation,
     PeerAnswered,
-    Purge,
-    Read,
-    RemoveCheck,
     Request,
-    Rollback,
     RunJob,
-    SetPage,
     SetTimer,
     TimerFired,
     TryCall,
-    Upgrade,
-    Write,
 )
 
-KEYS = ("a", "b", "n:1", "n:2")
 Rows = dict[str, bytes]
 NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident", "interrupted": "incident"}
-
-
-# ---- the guest ---------------------------------------------------------------------------------------------
-
-
-Heard = tuple[int, bool, bytes]  # ordinal, ok, value
-
-
-class Waits(Exception):
-    """The guest cannot go on before it hears another answer."""
-
-
-class View:
-    """What a guest sees: one state, its own writes, and what it heard so far; it keeps what was read and asked."""
-
-    def __init__(
-        self,
-        get: Callable[[str], bytes | None],
-        rows: Callable[[str], list[tuple[str, bytes]]],
-        heard: Iterable[Heard] = (),
-    ) -> None:
-        self._get = get
-        self._rows = rows
-        self._heard = iter(heard)
-        self.reads: list[Read] = []
-        self.writes: dict[str, bytes | None] = {}
-        self.asks: list[Ask] = []
-
-    def ask(self, world: str, function: str, *args: Any) -> None:
-        self.asks.append(Ask(len(self.asks), world, function, json.dumps(args).encode()))
-
-    def hear(self) -> int:
-        """The next answer, whichever of the asks it belongs to."""
-        try:
-            _, ok, value = next(self._heard)
-        except StopIteration:
-            raise Waits from None
-        if not ok:
-            raise ArithmeticError(value.decode())
-        return int(json.loads(value))
-
-    def get(self, key: str) -> int:
-        if key in self.writes:
-            return int(self.writes[key] or 0)
-        self.reads.append(Read(key))
-        return int(self._get(key) or 0)
-
-    def set(self, key: str, value: int) -> None:
-        self.writes[key] = str(value).encode()
-
-    def delete(self, key: str) -> None:
-        self.writes[key] = None
-
-    def list(self, prefix: str) -> list[tuple[str, int]]:
-        self.reads.append(Read(prefix, prefix=True))
-        return [(key, int(value)) for key, value in self._rows(prefix)]
-
-    def first(self, prefix: str, after: str | None) -> str | None:
-        row = next((key for key, _ in self._rows(prefix) if after is None or key > after), None)
-        self.reads.append(Read(prefix, prefix=True, after=after, until=row))
-        return row
-
-
-@dataclass(frozen=True)
-class Outcome:
-    ok: bool
-    missing: bool
-    value: Any
-    reads: tuple[Read, ...]
-    writes: tuple[Write, ...]
-
-
-def run_guest(call: Call | TryCall, seed: int, view: View) -> Outcome:
-    """Raises Waits; `view.asks` are then all that it has asked."""
-    args = json.loads(call.args)
-    if call.function not in GUEST:
-        return Outcome(False, True, None, (), ())
-    try:
-        value = GUEST[call.function](view, seed, *args)
-        ok = True
-    except ArithmeticError as error:
-        value, ok = str(error), False
-    writes = tuple(Write(key, value) for key, value in view.writes.items())
-    return Outcome(ok, False, value, tuple(view.reads), writes)
-
-
-def _add(view: View, seed: int, key: str) -> int:
-    view.set(key, view.get(key) + 1)
-    return view.get(key)
-
-
-def _move(view: View, seed: int, source: str, target: str) -> int:
-    amount = view.get(source)
-    view.set(target, view.get(target) + amount)
-    view.delete(source)
-    return amount
-
-
-def _sum_into(view: View, seed: int, prefix: str, key: str) -> int:
-    total = sum(value for _, value in view.list(prefix))
-    view.set(key, total % 1000)
-    return total
-
-
-def _pop_first(view: View, seed: int, prefix: str, after: str) -> str | None:
-    row = view.first(prefix, after or None)
-    view.set("popped", seed) if row is None else view.delete(row)
-    return row
-
-
-def _put(view: View, seed: int, key: str) -> int:
-    view.set(key, seed % 100)
-    return seed
-
-
-def _fail(view: View, seed: int, key: str) -> None:
-    view.set(key, view.get(key) + 1000)
-    raise ArithmeticError(f"{key} is {view.get(key)}")
-
-
-def _gather(view: View, seed: int, key: str, count: int) -> int:
-    for n in range(count):
-        view.ask("bcd"[n], "g", n)
-    total = sum(view.hear() for _ in range(count))
-    view.set(key, (view.get(key) + total) % 1000)
-    return total
-
-
-def _race(view: View, seed: int, key: str) -> int:
-    view.ask("b", "g", 1)
-    view.ask("c", "g", 2)
-    first = view.hear()
-    view.set(key, view.get(key) + first)
-    return first
-
-
-def _chain(view: View, seed: int, key: str) -> int:
-    count = view.get(key)
-    view.ask("b", "g", count)
-    view.ask("c", "g", view.hear())
-    view.set(key, count + 1)
-    return view.hear()
-
-
-def _ask_only(view: View, seed: int, key: str) -> int:
-    view.ask("b", "g", view.get(key))
-    return view.hear()
-
-
-GUEST: dict[str, Callable[..., Any]] = {
-    "get": lambda view, seed, key: view.get(key),
-    "total": lambda view, seed, prefix: view.list(prefix),
-    "add": _add,
-    "move": _move,
-    "sumInto": _sum_into,
-    "popFirst": _pop_first,
-    "put": _put,
-    "fail": _fail,
-    "gather": _gather,
-    "race": _race,
-    "chain": _chain,
-    "askOnly": _ask_only,
-}
-ASKING = ("gather", "race", "chain", "askOnly")
-
-
-# ---- the host ----------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -590,7 +408,8 @@ class Life:
             )
             assert joined_a_record or (answer is not None and answer.refusal is not None), "Invariant 16"
         for op, answer in self.answered.items():
-            assert answer.refusal is None or op not in outcomes, "what was refused left no record"
+            refused = answer.refusal is not None and op not in self.going_on
+            assert not refused or op not in outcomes, "what was refused left no record"
 
     def check_serial_order(self) -> None:
         """Each writer as if alone, in the order of the log; each reader and failure at its snapshot."""
@@ -632,102 +451,3 @@ def closes(draft: Draft) -> list[int]:
     if draft.kind == "call" and draft.operation.retries is not None and draft.failure is None:
         return [draft.operation.retries] if draft.detail.ok else []
     return []
-
-
-# ---- a life of chance --------------------------------------------------------------------------------------
-
-
-def random_call(chance: random.Random) -> Call:
-    function = chance.choice([*GUEST, "add", "add", "missing"])
-    args = {
-        "total": [chance.choice(["", "n:"])],
-        "move": [chance.choice(KEYS), chance.choice(KEYS)],
-        "sumInto": [chance.choice(["", "n:"]), chance.choice(KEYS)],
-        "popFirst": [chance.choice(["", "n:"]), chance.choice(["", "a", "n:1"])],
-        "gather": [chance.choice(KEYS), chance.randrange(4)],
-    }.get(function, [chance.choice(KEYS)])
-    draw = chance.random()
-    return Call(
-        function,
-        json.dumps(args).encode(),
-        path=("x",) if draw < 0.2 else (),
-        retries=chance.randrange(1, 5) if 0.2 < draw < 0.3 else None,
-        asynchronous=0.3 < draw < 0.4,
-    )
-
-
-def random_operation(chance: random.Random, is_hot: bool) -> Operation:
-    if is_hot:
-        call = Call(chance.choice(["add", "add", "chain", "race"]), b'["a"]', chance.choice([(), ("x",)]))
-        return chance.choice([call, call, EditData("a", b"1", "why")])
-    kind = chance.randrange(22)
-    if kind < 12:
-        return random_call(chance)
-    return [
-        CloseIncident(chance.randrange(1, 4), chance.choice(["answered", "dismissed"]), "why"),
-        chance.choice(
-            [
-                Enrol("c", "x", "y"),
-                RemoveCheck("c", "why"),
-                Grant(("b",)),
-                SetPage("public", ()),
-                TryCall("chain", b'["a"]', ("x",), None),
-            ]
-        ),
-        Execute("add('a')"),
-        Develop("x", "s"),
-        Develop("y", "s"),
-        Rollback(chance.randrange(4), chance.choice(["why", " "])),
-        EditData(chance.choice(KEYS), chance.choice([None, b"5"]), "why"),
-        EditData("a", b"1", "why"),
-        chance.choice([Upgrade(), Checkpoint(), Describe(frozen=True), Describe(frozen=False)]),
-        Describe(archived=chance.random() < 0.2),
-    ][kind - 12]
-
-
-def random_request(chance: random.Random, operation: Operation) -> Request | None:
-    if chance.random() < 0.7:
-        return None
-    return Request(f"r{chance.randrange(40)}", f"{type(operation).__name__}{chance.randrange(2)}")
-
-
-def live_by_chance(seed: int, steps: int) -> Life:
-    """A life that the seed decides, to its end; every promise is checked."""
-    chance = random.Random(seed)
-    life = Life()
-    is_hot = chance.random() < 0.2
-    crash_share = chance.choice([0, 0, 0.01])
-    failure_share = chance.choice([0, 0.02, 0.1])
-    for _ in range(steps):
-        draw = chance.random()
-        if draw < crash_share:
-            life.crash(chance.randrange(4))
-        elif draw < crash_share + failure_share:
-            life.fail_append(chance.randrange(3))
-        elif draw < 0.4:
-            operation = random_operation(chance, is_hot)
-            life.admit(operation, random_request(chance, operation))
-        elif draw < 0.75 and life.jobs:
-            op = chance.choice(list(life.jobs))
-            if chance.random() < 0.03:
-                life.lose(op)
-            else:
-                life.finish(op, chance.choice(["accepted", "accepted", "rejected", "unchanged"]))
-        elif draw < 0.85 and life.asks:
-            op, ordinal = chance.choice(list(life.asks))
-            life.answer(op, ordinal, ok=chance.random() < 0.8)
-        elif draw < 0.87 and life.timers:
-            life.fire(chance.choice(list(life.timers)))
-        else:
-            life.make_durable(chance.randrange(1, 5))
-    ending = chance.choice(["rest", "rest", "drain", "purge", "crash"])
-    if ending == "drain":
-        life.drain()
-        life.admit(random_operation(chance, is_hot))
-    elif ending == "purge":
-        life.admit(Purge("over"))
-    elif ending == "crash":
-        life.crash(chance.randrange(4))
-    life.come_to_rest()
-    life.check_promises()
-    return life

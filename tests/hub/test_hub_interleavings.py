@@ -1,4 +1,4 @@
-"""Every order in which a small scenario can happen: two calls on one key, a develop and a rollback.
+"""Every order in which a small scenario can happen: calls on one key, changes, other worlds' answers and time-outs.
 
 Depth-first over all states with a visited set; a state that was seen, by whatever path, is not entered again.
 """
@@ -9,13 +9,16 @@ import io
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
-from hub_life import Life
+from hub_life import Life, closes
 
-from engine.hub.messages import Call, Develop, Event, Operation, Request, Rollback
+from engine.hub.messages import Call, CloseIncident, Develop, Event, Operation, Request, Rollback
 
 ADD = Call("add", b'["a"]')
+ASK_AND_ADD = Call("gather", b'["a", 1]')
+RACE = Call("race", b'["a"]')
 
 
 @dataclass
@@ -25,15 +28,19 @@ class Scenario(Life):
     to_come: list[tuple[int, Operation, Request | None]] = field(default_factory=list)
     failures_left: int = 0
     crashes_left: int = 0
+    timeouts_left: int = 0
 
     def feed(self, event: Event) -> None:
         super().feed(event)
         self.trace.clear()
 
-    def choices(self) -> Iterator[tuple[str, int]]:
+    def choices(self) -> Iterator[tuple[str, Any]]:
         asked = [entry[1:] for entry in self.to_come]
         yield from (("arrive", n) for n in range(len(asked)) if asked[n] not in asked[:n])
         yield from (("finish", op) for op in self.jobs)
+        yield from (("answer", ask) for ask in self.asks)
+        if self.timeouts_left:
+            yield from (("fire", token) for token in self.timers)
         if self.appended:
             yield "durable", 1
             if self.failures_left:
@@ -41,7 +48,7 @@ class Scenario(Life):
         if self.crashes_left and self.started:
             yield from (("crash", kept) for kept in range(len(self.appended) + 1))
 
-    def happen(self, choice: tuple[str, int]) -> None:
+    def happen(self, choice: tuple[str, Any]) -> None:
         match choice:
             case "arrive", n:
                 op, operation, request = self.to_come.pop(n)
@@ -50,6 +57,11 @@ class Scenario(Life):
                 self.next_op = after
             case "finish", op:
                 self.finish(op)
+            case "answer", (op, ordinal):
+                self.answer(op, ordinal)
+            case "fire", token:
+                self.timeouts_left -= 1
+                self.fire(token)
             case "durable", count:
                 self.make_durable(count)
             case "fail", kept:
@@ -91,13 +103,22 @@ def explore(start: Scenario) -> tuple[int, list[Scenario]]:
 
 
 def scenario(
-    *operations: Operation | tuple[Operation, Request], failures: int = 0, crashes: int = 0
+    *operations: Operation | tuple[Operation, Request],
+    failures: int = 0,
+    crashes: int = 0,
+    timeouts: int = 0,
 ) -> Scenario:
     to_come = []
     for op, entry in enumerate(operations, start=1):
         operation, request = entry if isinstance(entry, tuple) else (entry, None)
         to_come.append((op, operation, request))
-    return Scenario(next_op=100, to_come=to_come, failures_left=failures, crashes_left=crashes)
+    return Scenario(
+        next_op=100,
+        to_come=to_come,
+        failures_left=failures,
+        crashes_left=crashes,
+        timeouts_left=timeouts,
+    )
 
 
 def final_count(life: Life) -> int:
@@ -153,4 +174,60 @@ def test_in_every_order_a_doubled_request_counts_at_most_once():
         first, second = life.answered[1], life.answered[2]
         if first.seq is not None and second.seq is not None:
             assert first.seq == second.seq
+    assert states > 200
+
+
+def test_in_every_order_calls_on_one_key_that_ask_another_world_ask_it_once_each_and_none_is_lost():
+    states, ends = explore(scenario(ASK_AND_ADD, ASK_AND_ADD, ADD))
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        calls = [draft for draft in life.log.values() if draft.kind == "call"]
+        assert [draft.failure for draft in calls] == [None] * 3
+        assert len(life.peers_did) == 2
+        assert final_count(life) == 1 + sum(int(answer.value) for draft in calls for answer in draft.answers)
+    assert states > 500
+
+
+def test_in_every_order_an_answer_beside_its_time_out_is_heard_once():
+    states, ends = explore(scenario(RACE, ADD, timeouts=2))
+    heard = set()
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        race = next(draft for draft in life.log.values() if draft.operation == RACE)
+        first = race.answers[0]
+        heard.add((first.ordinal, first.ok))
+        assert len(race.answers) == 1
+        assert race.detail.ok == first.ok
+        assert final_count(life) == 1 + (int(first.value) if first.ok else 0)
+    assert heard == {(0, True), (1, True), (0, False), (1, False)}
+    assert states > 200
+
+
+@pytest.mark.parametrize("trouble", ["failures", "crashes"])
+def test_in_every_order_with_trouble_what_was_admitted_asks_again_under_the_same_ids(trouble: str):
+    later = Call("gather", b'["a", 1]', asynchronous=True)
+    states, ends = explore(scenario(later, ADD, **{trouble: 1}))
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        assert len(life.peers_did) <= 1
+    assert states > 100
+
+
+def test_in_every_order_two_retries_and_a_dismissal_close_an_incident_once():
+    again = Call("add", b'["a"]', retries=1)
+    start = scenario(again, again, CloseIncident(1, "dismissed", "why"), failures=1)
+    start.admit(Call("fail", b'["a"]'))
+    start.finish(100)
+    start.make_durable(1)
+    states, ends = explore(start)
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        closed = [incident for draft in life.log.values() for incident in closes(draft)]
+        stored = [answer for answer in life.answered.values() if answer.refusal is None]
+        assert closed == [1] or (closed == [] and len(stored) == 1)
+        assert final_count(life) == sum(draft.operation == again for draft in life.log.values()) <= 1
     assert states > 200

@@ -10,7 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hub_life import KEYS, Life, live_by_chance
+from hub_chance import KEYS, live_by_chance
+from hub_life import Life, closes
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -18,13 +19,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from engine import limits
 from engine.hub.messages import (
     Call,
+    CloseIncident,
     Describe,
     Develop,
     EditData,
+    Enrol,
     Execute,
     Purge,
     Request,
     Rollback,
+    TryCall,
 )
 
 
@@ -53,6 +57,19 @@ CALLS = st.one_of(
             Call("missing", b"[]"),
         ]
     ),
+    st.sampled_from(
+        [
+            Call("chain", b'["a"]'),
+            Call("chain", b'["a"]', path=("x",)),
+            Call("race", b'["a"]'),
+            Call("gather", b'["b", 3]'),
+            Call("askOnly", b'["a"]'),
+            Call("chain", b'["a"]', asynchronous=True),
+            Call("fail", b'["a"]', asynchronous=True),
+            Call("chain", b'["a"]', retries=1),
+            Call("add", b'["a"]', retries=1),
+        ]
+    ),
 )
 OTHERS = st.sampled_from(
     [
@@ -62,6 +79,10 @@ OTHERS = st.sampled_from(
         Rollback(1, "why"),
         EditData("a", b"5", "why"),
         EditData("n:1", None, "why"),
+        Enrol("c", "x", "y"),
+        CloseIncident(1, "dismissed", "why"),
+        CloseIncident(2, "answered", "", b"1"),
+        TryCall("chain", b'["a"]', ("x",), None),
         Describe(archived=True),
         Describe(archived=False),
         Describe(frozen=True),
@@ -105,10 +126,17 @@ class LifeMachine(RuleBasedStateMachine):
     def fail_append(self, kept):
         self.life.fail_append(kept)
 
+    @precondition(lambda self: self.life.asks)
+    @rule(nth=st.integers(0, 8), ok=st.booleans())
+    def answer(self, nth, ok):
+        asks = list(self.life.asks)
+        self.life.answer(*asks[nth % len(asks)], ok)
+
     @precondition(lambda self: self.life.timers)
-    @rule()
-    def fire(self):
-        self.life.fire(next(iter(self.life.timers)))
+    @rule(nth=st.integers(0, 8))
+    def fire(self, nth):
+        timers = list(self.life.timers)
+        self.life.fire(timers[nth % len(timers)])
 
     @rule(kept=st.integers(0, 3))
     def crash(self, kept):
@@ -147,12 +175,22 @@ def test_lives_of_chance_keep_every_promise():
         met.update(draft.kind for draft in life.log.values())
         met.update("re-run" for draft in life.log.values() if draft.reruns)
         met.update(draft.failure for draft in life.log.values() if draft.failure)
+        met.update("answers" for draft in life.log.values() if draft.answers and draft.reruns)
+        met.update(
+            "timeout"
+            for draft in life.log.values()
+            for answer in draft.answers
+            if answer.value.endswith(b"no answer within 30 s")
+        )
+        met.update("retried" for draft in life.log.values() if draft.kind == "call" and closes(draft))
         met.update("alone" for draft in life.log.values() if draft.reruns >= limits.ALONE_FROM_RERUN)
         met.update(answer.refusal.code for answer in life.answered.values() if answer.refusal)
     expected = {
         *("call", "preview", "revision", "unchanged", "rejection", "data-edit", "describe", "purge"),
         *("conflict", "checkpoint", "interrupted", "re-run", "alone", "busy", "archived", "frozen", "purged"),
         *("request-conflict", "storage", "bad-reason", "already-head", "no-revision", "draining"),
+        *("admitted", "answers", "timeout", "retried", "no-incident", "closed", "incident-closed"),
+        *("check-enrolled", "check-removed", "granted", "page-set"),
     }
     assert set(met) >= expected, "lives that meet less prove less"
 

@@ -9,7 +9,7 @@ from typing import Any
 from language import MOMENT_FLICKS, Rows, World, pool
 
 from engine import limits
-from engine.logic import CallOutcome, Park, Peers, VmPool, Waiting, call, execute, resume
+from engine.logic import CallOutcome, Interrupt, Park, Peers, VmPool, Waiting, call, execute, resume
 
 Part = CallOutcome | Waiting
 Functions = Sequence[tuple[str, str, str, Sequence[str]]]
@@ -64,6 +64,7 @@ class Operation:
         self.peers = peers or Granted("b", "c")
         self.head = world.image
         self.data = Rows(world.data)
+        self.interrupt: Interrupt | None = None
         given: dict[str, Any] = {
             "flick": MOMENT_FLICKS,
             "seed": seed,
@@ -128,6 +129,7 @@ class Operation:
             data=self.data,
             peers=self.peers,
             source_lookup=self.world.source,
+            interrupt=self.interrupt,
         )
         self.parts.append(part)
         return self

@@ -13,7 +13,7 @@ from language import pool as language_pool
 from peers import Granted, Operation
 
 from engine import limits
-from engine.logic import CallOutcome, Engine, KeyRead, Look, RangeRead, VmPool, Waiting
+from engine.logic import CallOutcome, Engine, Interrupt, KeyRead, Look, RangeRead, VmPool, Waiting
 from engine.logic.call import milliseconds_of
 from engine.logic.park import HeapDelta
 from engine.logic.vm import Job
@@ -345,6 +345,16 @@ def test_the_own_writes_and_reads_of_all_parts_are_one_view(pool):
     assert operation.outcome.reads == (KeyRead("k"), RangeRead("p:", None, None), KeyRead("q"))
 
 
+def test_a_watchdog_that_stops_a_later_part_leaves_the_fuel_of_all_parts():
+    operation = Operation(empty_world(), f"(async () => {{ await {ASK}; for (;;); }})()")
+    watchdog = Interrupt()
+    watchdog.fire()
+    operation.interrupt = watchdog
+    fuel = operation.park.fuel_used
+    assert operation.answer(0, 0).failure[0] == "budget"
+    assert operation.outcome.fuel == fuel
+
+
 def test_clock_and_randomness_go_on(pool):
     waiting = (
         f"(async () => {{ const a = Math.random(); await {ASK}; return [a, Math.random(), Date.now()] }})()"
@@ -389,6 +399,49 @@ def test_an_operation_goes_on_anywhere_with_the_same_heaps_fuel_and_outcome(
     assert lived([python] * 5) == on_c
     assert lived([c, python, c, python, c]) == on_c
     assert lived([python, c, VmPool(c_engine), c, python]) == on_c
+
+
+STEPS = st.sampled_from(
+    [
+        "got.push(await worlds.call('b', 'one', got.length))",
+        "got.push(...await Promise.all([worlds.call('b', 'x'), worlds.call('c', 'y', got)]))",
+        "got.push(await Promise.race([worlds.call('b', 'slow'), worlds.call('c', 'quick')]))",
+        "try { await worlds.call('d', 'f') } catch (e) { got.push(e.message) }",
+        "worlds.call('c', 'aside').then((v) => got.push(v), (e) => got.push(e.message))",
+        "await Promise.allSettled(['b', 'c'].map((id) => worlds.call(id, 'each'))).then((all) => got.push(all))",
+        "data.set('k', [...got]); got.push(data.get('k').length, Math.random())",
+        "for (let i = 0; i < 3; i++) { await null; got.push('x'.repeat(i * 500)) }",
+    ]
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    steps=st.lists(STEPS, min_size=1, max_size=5),
+    choices=st.lists(st.integers(0, 5), min_size=40, max_size=40),
+)
+def test_any_operation_and_any_order_of_answers_is_equal_on_both_paths(
+    c_engine, python_engine, steps, choices
+):
+    source = f"(async () => {{ const got = []; {'; '.join(steps)}; return got }})()"
+    pools = [VmPool(c_engine), VmPool(python_engine)]
+    lives = []
+    for turn in (lambda _n: 0, lambda _n: 1, lambda n: choices[n] % 2):
+        operation = Operation(empty_world(), source, on=pools[turn(0)])
+        waiting: list[int] = []
+        for number, choice in enumerate(choices):
+            if not isinstance(operation.last, Waiting):
+                break
+            waiting += [ordinal for ordinal, _, _ in operation.asks]
+            ordinal = waiting.pop(choice % len(waiting))
+            if choice == 5:
+                operation.fail(ordinal, f"no {ordinal}", on=pools[turn(number)])
+            else:
+                operation.answer(ordinal, {"n": ordinal}, on=pools[turn(number)])
+        parks = [part.park for part in operation.parts if isinstance(part, Waiting)]
+        roots = [park.heap.on(operation.head).root for park in parks]
+        lives.append((roots, [park.fuel_used for park in parks], operation.outcome))
+    assert lives[0] == lives[1] == lives[2]
 
 
 def test_a_park_may_go_on_as_often_as_one_likes():
@@ -469,6 +522,17 @@ def test_a_delta_of_any_two_heaps_gives_the_second_back(data):
     delta = HeapDelta.between(parent, image)
     assert delta.on(parent).to_bytes() == image.to_bytes()
     assert delta.on(parent).root == image.root
+
+
+def test_a_delta_to_a_heap_on_a_base_of_its_own_keeps_the_pages_of_the_parent():
+    """Pages that both heaps have and the shared base has not: losing them gave heaps that trapped when they went on."""
+    first = empty_world().image
+    page = b"\x07" * limits.PAGE_BYTES
+    parent = type(first).from_parent(first, {3: page}, first.size_bytes, first.meta)
+    many = {n: bytes([n % 251]) * limits.PAGE_BYTES for n in range(10, 12 + limits.HEAP_DELTA_PAGES_MAX)}
+    image = type(first).from_parent(parent, many, parent.size_bytes, parent.meta)
+    assert image.base is not parent.base
+    assert HeapDelta.between(parent, image).on(parent).to_bytes() == image.to_bytes()
 
 
 # ---- attackers

@@ -171,6 +171,44 @@ def test_the_image_is_taken_before_the_outcome_is_collected(bench):
     assert result.text == b"kept"
 
 
+def test_a_heap_is_parked_when_its_outcome_says_so_and_goes_on_elsewhere(bench, engine):
+    source = "globalThis.seen = [Math.random()]; '~' + seen.length"
+    parked = bench.run(source, park=True, seed=7)
+    assert (parked.status, parked.text) == ("ok", b"~1")
+    assert parked.image is not None
+    bench.image = parked.image
+    assert bench.value("seen.push(Math.random()); seen.join()", seed=None) == bench.value(
+        "[Math.random(), Math.random()].join()", seed=7
+    )
+    assert bench.value("seen.length") == "1"
+
+
+@pytest.mark.parametrize("text", ["", "ended", " ~", "\\u00fe"])
+def test_no_heap_is_parked_for_another_outcome(bench, text):
+    assert bench.run(f"'{text}'", park=True).image is None
+
+
+def test_no_heap_is_parked_when_the_job_does_not_ask_for_it(bench):
+    assert bench.run("'~'").image is None
+
+
+def test_a_parked_heap_is_taken_after_the_outcome_was_collected(engine, pool):
+    counting = boot(engine, "() => { let n = 0; return (request) => { n++; return '~' + n } }")
+    parked = pool.run(
+        Job(image=counting, request=b"", collect_request=b"", fuel=FUEL, host=host_of({}), park=True)
+    )
+    assert (parked.text, parked.image is not None) == (b"~2", True)
+    assert pool.run(Job(image=parked.image, request=b"", fuel=FUEL, host=host_of({}))).text == b"~3"
+
+
+def test_a_parked_heap_that_grew_keeps_its_size(bench):
+    parked = bench.run("globalThis.big = new Array(9e5).fill(1); '~'", park=True)
+    assert parked.image is not None
+    assert (parked.grew, parked.image.size_bytes > bench.image.size_bytes) == (True, True)
+    bench.image = parked.image
+    assert bench.value("big.length") == "900000"
+
+
 def test_a_heap_larger_than_the_delta_limit_becomes_a_base(bench):
     kept = bench.keep("globalThis.list = Array.from({ length: 50000 }, (_, i) => ({ i })); list.length")
     assert (kept.grew, kept.image.page_numbers) == (True, ())

@@ -121,6 +121,20 @@ STEPS = st.sampled_from(
 )
 
 
+def test_parked_heaps_are_equal_on_both_paths(c_engine, python_engine):
+    traces = []
+    for engine in (c_engine, python_engine):
+        bench = Bench(VmPool(engine), engine)
+        for number in range(6):
+            rows = f"Array.from({{ length: {10**number // 7} }}, (_, i) => ({{ i }}))"
+            source = f"globalThis.rows = {rows}; '~' + rows.length"
+            result = bench.run(source, seed=number, park=True)
+            assert result.image is not None
+            traces.append((result.text, result.fuel_used, result.grew, result.image.root))
+            bench.image = result.image
+    assert traces[:6] == traces[6:]
+
+
 @settings(max_examples=15)
 @given(sources=st.lists(STEPS, min_size=1, max_size=8))
 def test_any_life_is_equal_on_both_paths(c_engine, python_engine, sources):
