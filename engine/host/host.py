@@ -149,6 +149,8 @@ class Host(Reads):
             assert runtime is not None, "an unsettled operation is of a world in the log"
             ended.append((runtime.id, left.work.flick, left.work.seed))
             request = left.work.request
+            if runtime.was_admitted(left.work.flick, left.work.seed):
+                request = None  # the record that admitted it has it
             deaths = self.parts.ledger.deaths(runtime.id, left.work.work)
             self.admit(
                 runtime,

@@ -6,7 +6,7 @@ its snapshot, under the world's lock.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from engine import limits, logic
 from engine.host.bodies import Attempted
@@ -15,6 +15,7 @@ from engine.host.peers import PeerView
 from engine.host.runtime import Runtime
 from engine.hub import messages as hub
 from engine.logic import HeapImage, Interrupt, VmPool
+from engine.logic.jobs import FailureKind
 from engine.record import kinds
 from engine.record.checkpoints import encode_data
 
@@ -78,7 +79,7 @@ class Jobs:
                 job.resume.ordinal,
                 job.resume.ok,
                 job.resume.value,
-                kind=job.resume.kind,
+                kind=cast(FailureKind, job.resume.kind or "threw"),
                 data=data,
                 peers=self._peers(runtime, operation),
                 source_lookup=runtime.sources,
@@ -152,7 +153,7 @@ class Jobs:
         commonjs: str | None,
     ) -> hub.Event:
         heap = None
-        verdict, kind, reason, broken = outcome.verdict, outcome.kind or "", outcome.reason, None
+        verdict, kind, reason, broken = str(outcome.verdict), str(outcome.kind or ""), outcome.reason, None
         if outcome.verdict == "accepted":
             assert outcome.image is not None, "an accepted attempt has a heap"
             broken = self._judge(runtime, outcome.image, outcome.catalogue)

@@ -123,6 +123,10 @@ class Runtime:
             if (admitted.flick, admitted.seed) == (body.admitted_flick, body.seed):
                 del self.unsettled[seq]
 
+    def was_admitted(self, flick: int, seed: int) -> bool:
+        """Whether an operation without an outcome was durably admitted with these."""
+        return any((body.flick, body.seed) == (flick, seed) for body in self.unsettled.values())
+
     def wants_checkpoint(self) -> bool:
         return self._records_since_checkpoint >= limits.CHECKPOINT_RECORDS
 
