@@ -13,6 +13,8 @@ from blake3 import blake3
 WORLD_ID_CHARS_MAX = 64
 WORLD_NAME_CHARS_MAX = 300
 REQUEST_ID_CHARS_MAX = 200
+PEER_REQUEST_PREFIX = "peer:"
+"""Begins the request ids under which worlds call each other; no client may use it."""
 _WORLD_ID = re.compile(r"[a-z0-9-]{1,64}\Z")
 _DEFINITION_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}\Z")
 
@@ -40,7 +42,10 @@ def check_world_name(text: str, field: str = "name") -> str:
 
 def check_request_id(text: str, field: str = "requestId") -> str:
     """Return `text` if it is a request id: 1 to 200 characters, not blank, no control characters."""
-    return _check_text(text, field, REQUEST_ID_CHARS_MAX)
+    _check_text(text, field, REQUEST_ID_CHARS_MAX)
+    if text.startswith(PEER_REQUEST_PREFIX):
+        raise BadId(field, f"must not begin with {PEER_REQUEST_PREFIX}, which calls between worlds use")
+    return text
 
 
 def is_definition_name(text: str) -> bool:

@@ -127,6 +127,7 @@ def _call(draft: hub.Draft) -> kinds.Body:
         path=list(operation.path),
         answers=_answers(draft),
         abandoned=list(outcome.abandoned),
+        looks=[kinds.Look(look.what, look.world, look.answer, look.refused) for look in outcome.looks],
         retries=operation.retries,
         admitted=operation.admitted,
     )
@@ -154,6 +155,7 @@ def _preview(draft: hub.Draft) -> kinds.Body:
         path=list(called.path) if called else [],
         answers=_answers(draft),
         abandoned=list(outcome.abandoned),
+        looks=[kinds.Look(look.what, look.world, look.answer, look.refused) for look in outcome.looks],
     )
 
 

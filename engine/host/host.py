@@ -29,6 +29,7 @@ from engine.host.upkeep import Keeper
 from engine.host.writer import Writer, Written
 from engine.hub import messages as hub
 from engine.hub import step
+from engine.ids import PEER_REQUEST_PREFIX
 from engine.io.blobs import BlobError
 from engine.io.disk import Disk, DiskError
 from engine.io.log import LogHead
@@ -151,6 +152,8 @@ class Host(Reads):
             request = left.work.request
             if runtime.was_admitted(left.work.flick, left.work.seed):
                 request = None  # the record that admitted it has it
+            elif request is not None and request.id.startswith(PEER_REQUEST_PREFIX):
+                request = None  # nothing of it counts: its caller, if it is run again, asks again
             deaths = self.parts.ledger.deaths(runtime.id, left.work.work)
             self.admit(
                 runtime,

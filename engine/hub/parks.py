@@ -25,13 +25,13 @@ from engine.hub.messages import (
 )
 from engine.hub.talk import Asked, Talk
 from engine.hub.world import Op, World, end_run, leave, refuse
-from engine.ids import content_id
+from engine.ids import PEER_REQUEST_PREFIX, content_id
 
 
 def request_id_of(world: World, op: Op, ask: Ask) -> str:
     """The request id of a call of another world: the same whenever the operation asks the same again."""
     asked = [world.id, op.flick, op.seed, ask.world, ask.function, content_id(ask.args), ask.ordinal]
-    return "peer:" + content_id(json.dumps(asked).encode())
+    return PEER_REQUEST_PREFIX + content_id(json.dumps(asked).encode())
 
 
 # ---- events ------------------------------------------------------------------------------------------------

@@ -73,6 +73,18 @@ class PeerAnswer(_Part, frozen=True):
     value: bytes
 
 
+class Look(_Part, frozen=True):
+    """What the host told an operation of other worlds: `what` is list or functions (JSON text), or call.
+
+    `refused` is the kind of failure where a world may not be called; `answer` then says why.
+    """
+
+    what: str
+    world: str
+    answer: bytes
+    refused: str | None = None
+
+
 class Genesis(_Part, frozen=True, tag="genesis"):
     name: str
     engine: str
@@ -161,6 +173,7 @@ class Call(_Part, frozen=True, tag="call"):
     path: list[str] = []
     answers: list[PeerAnswer] = []
     abandoned: list[str] = []
+    looks: list[Look] = []
     retries: int | None = None
     admitted: int | None = None
 
@@ -184,6 +197,7 @@ class Preview(_Part, frozen=True, tag="preview"):
     path: list[str] = []
     answers: list[PeerAnswer] = []
     abandoned: list[str] = []
+    looks: list[Look] = []
 
 
 class Interrupted(_Part, frozen=True, tag="interrupted"):
