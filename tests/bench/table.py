@@ -57,6 +57,7 @@ def machine() -> list[tuple[str, str]]:
     return [
         ("processor", f"{_processor()}, {os.cpu_count()} cores"),
         ("memory", f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"),
+        ("load before, by others", f"{os.getloadavg()[0]:.1f} processes on {os.cpu_count()} cores"),
         (
             "system",
             f"{platform.system()} {platform.release()}, {_file_system(ROOT)} under the data directory",
