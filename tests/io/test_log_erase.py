@@ -8,6 +8,7 @@ from log_lives import Worlds, bare, batches_of, open_log
 from engine.io.disk import read_file
 from engine.io.log import LogFailed
 from engine.io.sim_disk import SimDisk, crash_images
+from engine.io.sim_entropy import SimEntropy
 from engine.limits import SECTOR_BYTES
 
 SECRET = b"the secret of world b, which is long enough to be found again"
@@ -61,6 +62,26 @@ def test_erasing_leaves_the_segment_that_is_appended_to():
     assert bodies[-1] is not None
     log.append(Worlds.of(log).batch("b"))
     assert log.verify() == []
+
+
+def test_segments_that_shrink_in_the_middle_of_the_log_open_again():
+    disk, worlds = SimDisk(), Worlds()
+    log = open_log(disk, segment_sectors=9)
+    large = SimEntropy("incompressible").draw(3 * SECTOR_BYTES)
+    for _ in range(6):
+        log.append([worlds.entry("a"), worlds.entry("b", large)])
+    log.append(worlds.batch("a"))
+    assert [disk.size(f"log/{number:010d}.seg") for number in (1, 2, 3)] == [9 * SECTOR_BYTES] * 3
+    assert log.erase_bodies(is_of_b) == 6 * len(large)
+    assert [disk.size(f"log/{number:010d}.seg") for number in (1, 2, 3)] == [3 * SECTOR_BYTES] * 3
+    heads = [head for head, _ in log.scan()]
+    for name in disk.list("log"):
+        if name.endswith(".idx"):
+            disk.remove(f"log/{name}")
+    again = open_log(disk.after_power_loss("kept"))
+    assert [head for head, _ in again.scan()] == heads
+    assert [entry.body for _, entry in again.read("b")] == [None] * 6
+    assert again.verify() == []
 
 
 def test_a_log_goes_on_after_erasing_and_erases_again():

@@ -111,6 +111,14 @@ def test_with_a_flipped_bit_a_log_refuses_or_gives_back_what_was_written(path):
     assert refusals > 0 or path in ("log/HEAD", "log/0000000001.idx")
 
 
+@pytest.mark.parametrize("half", [0, 1])
+def test_each_half_of_the_head_file_of_a_sealed_log_guards_its_last_batch(half):
+    disk = copy_of(small_log()[0])
+    overwrite(disk, "log/HEAD", b"\xee", at=half * SECTOR_BYTES + 60)
+    overwrite(disk, THIRD, b"\xee" * 2 * SECTOR_BYTES, at=2 * SECTOR_BYTES)
+    assert "batch 6 was durable" in str(refused(disk, LogRotten, path=THIRD))
+
+
 def test_a_torn_half_of_the_head_file_is_set_aside_and_made_anew():
     disk = copy_of(small_log()[0])
     disk.flip_bit("log/HEAD", 100)
@@ -263,6 +271,8 @@ def test_a_torn_tail_is_set_aside_whole_and_work_goes_on_after_it():
     assert path.startswith("log/aside/0000000001-0000008192-")
     assert read_file(disk, path) == garbage
     assert read_file(disk, FIRST)[2 * SECTOR_BYTES :] == garbage
+    assert open_log(disk).opening.set_aside == ()
+    log = open_log(disk)
     log.append(worlds.batch("a"))
     assert open_log(disk).opening.set_aside == ()
     assert batches_of(open_log(disk)) == batches_of(log)
@@ -316,6 +326,47 @@ def test_a_head_file_that_remembers_another_history_is_refused():
     open_log(early, seed="same log, other keys").append(Worlds().batch("a", body=b"another"))
     overwrite(early, "log/HEAD", read_file(disk, "log/HEAD"))
     assert "batch 1 has hash" in str(refused(early, LogRotten, path="log/HEAD"))
+
+
+def two_histories(*, batches: int) -> tuple[SimDisk, SimDisk]:
+    """One log that was copied once its first segment was begun, and went on in two ways."""
+    disk, worlds = SimDisk(), Worlds()
+    log = open_log(disk)
+    log.append(worlds.batch("a"))
+    log.seal()
+    ends, copies = dict(worlds.ends), []
+    for body in (b"one history", b"other story"):
+        copy, worlds.ends = copy_of(disk), dict(ends)
+        log = open_log(copy, seed="the same keys")
+        for _ in range(batches):
+            log.append(worlds.batch("a", body=body))
+        copies.append(copy)
+    return copies[0], copies[1]
+
+
+def test_a_segment_of_another_history_of_the_same_log_is_refused():
+    disk, other = two_histories(batches=5)
+    assert disk.size(SECOND) == other.size(SECOND) == 4 * SECTOR_BYTES
+    overwrite(disk, SECOND, read_file(other, SECOND))
+    disk.remove("log/0000000002.idx")
+    assert "goes on after batch 4 with hash" in str(refused(disk, LogRotten, path=THIRD))
+
+
+def test_a_batch_of_another_history_of_the_same_segment_is_refused():
+    disk, other = two_histories(batches=2)
+    overwrite(disk, SECOND, read_file(other, SECOND)[2 * SECTOR_BYTES :], at=2 * SECTOR_BYTES)
+    error = refused(disk, LogRotten, path=SECOND)
+    assert error.offset_bytes == 2 * SECTOR_BYTES
+    assert "batch 3 does not follow batch 2" in str(error)
+
+
+def test_what_a_crash_left_of_a_segment_without_a_name_is_not_built_upon():
+    disk = copy_of(small_log()[0])
+    disk.open("log/0000000004.seg.tmp", create=True).write_at(0, b"\xaa" * 9 * SECTOR_BYTES)
+    log = open_log(disk)
+    log.append(Worlds.of(log).batch("a"))
+    assert disk.size("log/0000000004.seg") == 2 * SECTOR_BYTES
+    assert not disk.exists("log/0000000004.seg.tmp")
 
 
 def every_length(path: str, *, step: int):
