@@ -21,6 +21,7 @@ from engine.logic.jobs import Alone, Catalogue, RejectionKind, Runs, SourceLooku
 from engine.logic.source import SourceError, expression_program
 from engine.logic.vm import GuestError, Interrupt, Job, text_of, wtf8
 
+STILL_HOLDS = "it still holds with the counterexample"
 BrokenKind = RejectionKind | Literal["check", "vacuous"]
 
 
@@ -84,12 +85,13 @@ def enrol(
             raise _Unfit("syntax", failure.reason)
         if failure is not None:
             return _broken(check, trial.smallest(failure), "it does not hold now: ")
-        if court.survives_counterexample(check):
-            raise _Unfit("vacuous", "it still holds with the counterexample: a check must be able to fail")
-    except (_Unfit, GeneratorError) as unfit:
-        return Broken(check=check.name, kind=unfit.kind, reason=unfit.reason)
+        survived = court.survived_counterexample(check)
+        if survived is not None:
+            raise _Unfit("vacuous", f"{survived}: a check must be able to fail")
     except _NoCounterexample as no:
         return Broken(check=check.name, kind=no.kind, reason=f"the counterexample: {no.reason}")
+    except (_Unfit, GeneratorError) as unfit:
+        return Broken(check=check.name, kind=unfit.kind, reason=unfit.reason)
     return check
 
 
@@ -113,13 +115,12 @@ def judge(
         if failure is not None:
             return _broken(check, trial.smallest(failure))
     for check in checks:
-        reason = "it holds with its counterexample too: it can no longer fail"
         try:
-            if not court.survives_counterexample(check):
-                continue
+            survived = court.survived_counterexample(check)
         except _NoCounterexample as no:
-            reason = f"its counterexample no longer applies: {no.reason}"
-        return Broken(check=check.name, kind="vacuous", reason=reason)
+            survived = f"its counterexample no longer applies: {no.reason}"
+        if survived is not None:
+            return Broken(check=check.name, kind="vacuous", reason=survived)
     return None
 
 
@@ -138,9 +139,9 @@ class _NoCounterexample(_Unfit):
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """One run that did not come to true: `reason` reads on after the check's name."""
+    """One run that did not come to true; "spent" if fuel or memory ended, or the engine stopped."""
 
-    kind: Literal["check", "syntax", "budget"]
+    kind: Literal["check", "syntax", "spent"]
     reason: str
     input: bytes | None
 
@@ -196,9 +197,10 @@ class _Court:
             interrupt=self.interrupt,
         )
 
-    def survives_counterexample(self, check: Check) -> bool:
-        """Whether the check holds on a copy of the heap that its counterexample was applied to.
+    def survived_counterexample(self, check: Check) -> str | None:
+        """How the check survived on a copy of the heap that its counterexample was applied to; None if it failed.
 
+        Running out of fuel is no proof that it can fail: any check does so that comes close to its budget.
         Raises _NoCounterexample when that cannot be applied: an error in it would make any check look strict.
         """
         outcome = develop(
@@ -213,10 +215,17 @@ class _Court:
             assert outcome.kind is not None, "a rejection has a kind"
             raise _NoCounterexample(outcome.kind, outcome.reason)
         if outcome.image is None:
-            return True
+            return STILL_HOLDS
         # of the head's root: that of the changed heap takes long to make and nobody needs it
         seed = seed_of(self._image, f"{check.counterexample}\0{check.expression}")
-        return _Trial(self, check, outcome.image, seed).first_failure() is None
+        failure = _Trial(self, check, outcome.image, seed).first_failure()
+        if failure is None:
+            return STILL_HOLDS
+        return (
+            f"with the counterexample it comes to no result: {failure.reason}"
+            if failure.kind == "spent"
+            else None
+        )
 
 
 class _Trial:
@@ -247,7 +256,7 @@ class _Trial:
 
     def smallest(self, failure: _Failure) -> _Failure:
         """The failure of the smallest input that shrinking leads to, within a budget of its own."""
-        if self._check.generator is None or failure.kind == "budget" or failure.input is None:
+        if self._check.generator is None or failure.kind == "spent" or failure.input is None:
             return failure
         self._fuel_left = limits.CHECK_FUEL_MAX
         try:
@@ -258,11 +267,11 @@ class _Trial:
 
     def _fails(self, input_: bytes) -> bool:
         if input_ not in self._failures:
-            if self._runs_left == 0 or self._fuel_left <= 0:
+            if self._runs_left <= 0 or self._fuel_left <= 0:
                 self._failures[input_] = None
             self._runs_left -= 1
         failure = self._failure(input_)
-        return failure is not None and failure.kind != "budget"
+        return failure is not None and failure.kind != "spent"
 
     def _failure(self, input_: bytes | None) -> _Failure | None:
         """Run the check once; None if it holds."""
@@ -287,7 +296,7 @@ class _Trial:
         self._fuel_left -= result.fuel_used
         ended = ended_early(result)
         if ended is not None:
-            return _Failure("budget" if ended[0] == "budget" else "check", ended[1], input_)
+            return _Failure("check" if ended[0] == "threw" else "spent", ended[1], input_)
         text = result.text or b""
         mark, rest = text[:1], text_of(text[1:])
         match mark:

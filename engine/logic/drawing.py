@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from hypothesis import HealthCheck, Phase, Verbosity, assume, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, assume, core, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.errors import HypothesisException, Unsatisfiable
 from hypothesis.internal.conjecture import providers
@@ -56,9 +58,26 @@ JAVASCRIPT = providers.Constants(
     ),
 )
 """What JavaScript is known to stumble over; some of the draws are these."""
-# Hypothesis mixes in the constants of the process's own source files, which it keeps in files. They decide nothing.
-providers._get_local_constants = lambda: JAVASCRIPT
+_is_ours: ContextVar[bool] = ContextVar("is_ours", default=False)
 
+
+def _keep_to_itself() -> None:
+    """Take from Hypothesis, in searches of ours, what it does to or takes from the process around it."""
+    constants_of_process, seeded_global_random = providers._get_local_constants, core.deterministic_PRNG
+
+    def constants() -> (
+        providers.Constants
+    ):  # it reads the source files of the process and keeps what it finds
+        return JAVASCRIPT if _is_ours.get() else constants_of_process()
+
+    def random_state() -> AbstractContextManager[None]:  # other threads draw from the global one meanwhile
+        return nullcontext() if _is_ours.get() else seeded_global_random()
+
+    providers._get_local_constants = constants
+    core.deterministic_PRNG = random_state  # type: ignore[assignment]
+
+
+_keep_to_itself()
 _CHARACTERS = OneCharStringStrategy(
     IntervalSet([(0, 0x10FFFF)])
 )  # `st.characters` would keep a table in a file
@@ -160,12 +179,15 @@ def shrink_draw(strategy: Strategy, seed_: int, is_wanted: Callable[[str], bool 
 
 
 def _search(strategy: Strategy, seed_: int, body: Callable[[Any], None]) -> None:
+    token = _is_ours.set(True)
     try:
         seed(seed_)(_QUIET(given(strategy)(body)))()
     except Unsatisfiable:
         raise PlanError("hardly anything can be drawn: its filters let too little through") from None
     except HypothesisException as error:
         raise PlanError(f"nothing can be drawn: {error}") from None
+    finally:
+        _is_ours.reset(token)
 
 
 def _text(drawn: Any) -> str:

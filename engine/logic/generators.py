@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from engine import limits
 from engine.logic.attempt import CLOCK_MS, seed_of
@@ -15,9 +13,6 @@ from engine.logic.image import HeapImage
 from engine.logic.jobs import RejectionKind, Runs, SourceLookup
 from engine.logic.source import SourceError, expression_program
 from engine.logic.vm import GuestError, Interrupt, Job, text_of
-
-if TYPE_CHECKING:
-    from engine.logic.drawing import Plan
 
 
 class GeneratorError(Exception):
@@ -56,12 +51,19 @@ class Generator:
         self._fuel_left = limits.GENERATOR_FUEL_MAX
         self._values: dict[str, bytes | None] = {}
         self._lets: dict[tuple[int, str], bool] = {}
+        self._error: GeneratorError | None = None  # the first: what threw leads to nothing
         plan = self._ask(program_request(b"tg", program), keep_heap=True)
         from engine.logic import drawing  # Hypothesis takes long to import, and few processes need it
 
         self._drawing = drawing
-        with _plan_errors():
-            self._strategy = drawing.strategy_of(_plan(plan), self._lets_through)
+        nodes = [
+            drawing.Node(node["kind"], tuple(node["of"]), tuple(node["bounds"]), node["target"])
+            for node in json.loads(text_of(plan))
+        ]
+        try:
+            self._strategy = drawing.strategy_of(nodes, self._lets_through)
+        except drawing.PlanError as error:
+            raise _refused(error) from None
 
     def draw(self, count: int) -> tuple[bytes, ...]:
         """So many inputs, JSON texts, all different; fewer if there are no more. Raises GeneratorError."""
@@ -69,15 +71,17 @@ class Generator:
 
         def visit(drawn: str) -> bool | None:
             value = self._value(drawn)
-            if value is None:
-                return None
-            inputs[value] = None
-            return len(inputs) == count
+            if value is not None:
+                inputs[value] = None
+            is_over = self._error is not None or len(inputs) == count
+            return is_over or (None if value is None else False)
 
-        with _plan_errors():
+        try:
             self._drawing.visit_draws(self._strategy, self._seed, visit)
-        if not inputs:
-            raise GeneratorError("threw", "the generator: nothing can be drawn")
+        except self._drawing.PlanError as error:
+            raise self._error or _refused(error) from None
+        if self._error is not None:
+            raise self._error
         return tuple(inputs)
 
     def smallest(self, is_wanted: Callable[[bytes], bool]) -> bytes | None:
@@ -87,27 +91,34 @@ class Generator:
         """
 
         def is_wanted_draw(drawn: str) -> bool | None:
-            try:
-                value = self._value(drawn)
-            except GeneratorError:
-                value = self._values[drawn] = None
+            value = self._value(drawn)
             return None if value is None else is_wanted(value)
 
         drawn = self._drawing.shrink_draw(self._strategy, self._seed, is_wanted_draw)
         return None if drawn is None else self._values[drawn]
 
     def _value(self, drawn: str) -> bytes | None:
-        """What the generator makes of a draw; None if that is too large to be an input."""
+        """What the generator makes of a draw; None if it throws or makes what is too large to be an input."""
         if drawn not in self._values:
-            value = self._ask(b"tm" + drawn.encode())
-            self._values[drawn] = value if len(value) <= limits.CHECK_INPUT_BYTES_MAX else None
+            value = self._answer(b"tm" + drawn.encode())
+            is_input = value is not None and len(value) <= limits.CHECK_INPUT_BYTES_MAX
+            self._values[drawn] = value if is_input else None
         return self._values[drawn]
 
     def _lets_through(self, number: int, drawn: str) -> bool:
         key = (number, drawn)
         if key not in self._lets:
-            self._lets[key] = self._ask(b"tp%d %s" % (number, drawn.encode())) == b"true"
+            self._lets[key] = self._answer(b"tp%d %s" % (number, drawn.encode())) == b"true"
         return self._lets[key]
+
+    def _answer(self, request: bytes) -> bytes | None:
+        if self._fuel_left <= 0:
+            return None
+        try:
+            return self._ask(request)
+        except GeneratorError as error:
+            self._error = self._error or error
+            return None
 
     def _ask(self, request: bytes, *, keep_heap: bool = False) -> bytes:
         """The JSON text that the guest answers. Raises GeneratorError."""
@@ -118,7 +129,7 @@ class Generator:
                 collect_request=OUTCOME,
                 clock_ms=CLOCK_MS,
                 seed=self._guest_seed,
-                fuel=max(self._fuel_left, 1),
+                fuel=self._fuel_left,
                 host=_no_host,
                 keep_heap=keep_heap,
                 interrupt=self._interrupt,
@@ -155,21 +166,5 @@ def _rejection_kind(kind: str) -> RejectionKind:
     return kinds[kind]
 
 
-def _plan(text: bytes) -> Plan:
-    from engine.logic.drawing import Node
-
-    return [
-        Node(node["kind"], tuple(node["of"]), tuple(node["bounds"]), node["target"])
-        for node in json.loads(text_of(text))
-    ]
-
-
-@contextmanager
-def _plan_errors() -> Iterator[None]:
-    """What Hypothesis finds wrong with a plan, as a GeneratorError."""
-    from engine.logic.drawing import PlanError
-
-    try:
-        yield
-    except PlanError as error:
-        raise GeneratorError("threw", f"the generator: {error}") from None
+def _refused(error: Exception) -> GeneratorError:
+    return GeneratorError("threw", f"the generator: {error}")
