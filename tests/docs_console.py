@@ -106,7 +106,9 @@ def _printed_by(script: str, directory: str, environment: dict[str, str]) -> str
         return shell.communicate(timeout=SECONDS_MAX)[0]
     except subprocess.TimeoutExpired:
         os.killpg(shell.pid, signal.SIGKILL)
-        raise AssertionError(f"the shell took too long; it had printed:\n{shell.communicate()[0]}") from None
+        logs = [f"{log.name}:\n{log.read_text()}" for log in sorted(Path(directory).glob("*.log"))]
+        printed = "\n".join([shell.communicate()[0], *logs])
+        raise AssertionError(f"the shell took too long; it had printed:\n{printed}") from None
 
 
 def steady(lines: list[str]) -> list[str]:
