@@ -8,8 +8,8 @@ import msgspec
 
 from engine.host import answers
 from engine.host.api import Done
-from engine.host.bodies import answer_of
 from engine.host.parts import Parts
+from engine.host.replies import answer_of
 from engine.host.runtime import Runtimes
 from engine.host.writer import Writer
 from engine.ids import content_id, world_id_of

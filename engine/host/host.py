@@ -11,36 +11,30 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from engine import limits
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import Done, Upkeep
-from engine.host.bodies import answer_of, body_of
+from engine.host.bodies import body_of
 from engine.host.creation import Creations
 from engine.host.jobs import Jobs
 from engine.host.parts import Parts
 from engine.host.peers import Session, answered
 from engine.host.reads import Reads
+from engine.host.recovery import HOST, recover
+from engine.host.replies import answer_of
 from engine.host.runtime import Runtime, Runtimes
 from engine.host.shell import Failed, Shell
 from engine.host.upkeep import Keeper
 from engine.host.writer import Writer, Written
 from engine.hub import messages as hub
 from engine.hub import step
-from engine.ids import PEER_REQUEST_PREFIX
 from engine.io.blobs import BlobError
 from engine.io.disk import Disk, DiskError
 from engine.io.log import LogHead
 from engine.logic import Interrupt
 from engine.record import kinds
-
-HOST = "host"
-"""The actor of what the host does of itself; nobody waits for it, so it needs no place in the in-flight file."""
-
-RECOVERY = "recovery"
-"""The actor of an operation that an earlier process admitted."""
 
 
 @dataclass(slots=True)
@@ -140,54 +134,8 @@ class Host(Reads):
         return runtime
 
     def recover(self) -> None:
-        """What the last process left in flight becomes `interrupted` incidents (Invariant 16).
-
-        What waited for other worlds, or had not begun, and was durably admitted is run again.
-        """
-        ended = []
-        for left in self.parts.inflight.unsettled(self.parts.log):
-            runtime = self.runtimes.get(left.work.world)
-            assert runtime is not None, "an unsettled operation is of a world in the log"
-            ended.append((runtime.id, left.work.flick, left.work.seed))
-            request = left.work.request
-            if runtime.was_admitted(left.work.flick, left.work.seed):
-                request = None  # the record that admitted it has it
-            elif request is not None and request.id.startswith(PEER_REQUEST_PREFIX):
-                request = None  # nothing of it counts: its caller, if it is run again, asks again
-            deaths = self.parts.ledger.deaths(runtime.id, left.work.work)
-            self.admit(
-                runtime,
-                hub.Interrupt(
-                    left.body(deaths_before=deaths),
-                    hub.Request(request.id, request.hash) if request else None,
-                ),
-                actor=HOST,
-                request=None,
-                done=partial(self._recovered, left.slot),
-            )
-        self._run_unsettled(ended)
-
-    def _run_unsettled(self, ended: list[tuple[str, int, int]]) -> None:
-        """Run durably admitted operations again as they were admitted; `ended` are (world, flick, seed) to leave."""
-        for world in self.parts.ledger.worlds_with_unsettled():
-            runtime = self.runtimes.get(world)
-            assert runtime is not None, "an admitted operation is of a world"
-            for seq, body in list(runtime.unsettled.items()):
-                if (world, body.flick, body.seed) in ended:
-                    continue
-                call = hub.Call(body.function, body.args, tuple(body.path), admitted=seq)
-                self.admit(
-                    runtime,
-                    call,
-                    actor=RECOVERY,
-                    request=None,
-                    done=lambda _: None,
-                    again=(body.flick, body.seed),
-                )
-
-    def _recovered(self, slot: int, answer: answers.OperationAnswer) -> None:
-        if not isinstance(answer, answers.Refused):
-            self.parts.inflight.remove(slot)
+        """Settle what the last process left (see `recovery`)."""
+        recover(self.parts, self.runtimes, self.admit)
 
     # ---- upkeep -----------------------------------------------------------------------------------------------------
 

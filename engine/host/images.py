@@ -139,3 +139,8 @@ def _own_bytes(image: HeapImage) -> int:
 def _is_large(image: HeapImage) -> bool:
     """Storing more than half of its pages as a delta would save nothing."""
     return len(image.page_numbers) * PAGE_BYTES * 2 > image.size_bytes
+
+
+def root_of(memory: bytes, meta: bytes) -> str:
+    """The root of a heap as it is stored: what verifying compares with the record's."""
+    return HeapImage.from_bytes(bytes(memory), HeapMeta.from_bytes(meta)).root

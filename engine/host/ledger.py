@@ -151,6 +151,16 @@ class Ledger:
     def body_of(self, cursor: Cursor) -> kinds.Body | None:
         return decode(self._log.read_at(cursor))[1]
 
+    def warnings(self) -> list[str]:
+        """What became of the projection's file, where that is not as it should be."""
+        projection = self._projection
+        told = []
+        if projection.rebuilt is not None:
+            told.append(f"the projection was built again from the log: {projection.rebuilt}")
+        if projection.trouble is not None:
+            told.append(f"the projection is in memory only: {projection.trouble}")
+        return told
+
     def flush(self) -> None:
         """Apply and write down, so that the next opening has nothing to catch up with."""
         with self._lock:

@@ -11,8 +11,8 @@ from engine.clock.flicks import iso_from_flicks
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import NotThere
-from engine.host.bodies import answer_of, check_row
 from engine.host.parts import Parts
+from engine.host.replies import answer_of, check_row
 from engine.host.runtime import Runtime, Runtimes
 from engine.io.blobs import BlobError
 from engine.logic.syntax import free_names
@@ -176,6 +176,7 @@ class Reads:
             warnings.append(
                 f"only {free_bytes // limits.MIB} MiB of disk are free; make room before the server turns read-only"
             )
+        warnings += self.parts.ledger.warnings()
         state = "draining" if self.door.draining else "read-only" if self.door.trouble else "ready"
         return answers.Health(state=state, reason=self.door.trouble or "", warnings=warnings)
 

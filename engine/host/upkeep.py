@@ -7,12 +7,17 @@ from typing import Any
 
 from engine import limits
 from engine.host.api import Upkeep
+from engine.host.images import root_of
 from engine.host.opening import FORMAT
 from engine.host.parts import Parts
 from engine.host.shell import Failed, Shell
+from engine.io.blobs import BlobError
 from engine.io.disk import Disk, DiskError
+from engine.io.log import LogError
 from engine.record.backup import BackupRefused, back_up
 from engine.record.collection import collect
+from engine.record.heaps import HeapRefused
+from engine.record.records import RecordRefused
 from engine.record.retention import Retention
 
 PROJECTION_FLICKS = limits.FLICKS_PER_SECOND // 4
@@ -40,8 +45,18 @@ class Keeper:
         self._stopped = True
 
     def gc(self, *, done: Callable[[Upkeep], None]) -> None:
+        """Seal the log first: bodies are erased in segments that are closed."""
         now_flicks = self._shell.clock.now_flicks()
-        self._shell.work("upkeep", lambda: self._collect(now_flicks), lambda result: done(_ended(result)))
+
+        def sealed(result: Any) -> None:
+            if isinstance(result, Failed):
+                done(_ended(result))
+                return
+            self._shell.work(
+                "upkeep", lambda: self._collect(now_flicks), lambda collected: done(_ended(collected))
+            )
+
+        self._shell.work("log", self._parts.log.seal, sealed)
 
     def erase(self, world: str) -> None:
         """A world was purged: erase its bodies soon, without anybody waiting."""
@@ -61,12 +76,18 @@ class Keeper:
     def _back_up(self, directory: str) -> dict[str, Any]:
         parts = self._parts
         target = self._open_disk(directory)
-        return back_up(parts.log, parts.blobs, target, parts.entropy, format_file=FORMAT).report()
+        return back_up(
+            parts.log, parts.blobs, target, parts.entropy, format_file=FORMAT, root_of=root_of
+        ).report()
+
+
+_TOLD = (BackupRefused, BlobError, DiskError, HeapRefused, LogError, RecordRefused)
+"""What upkeep may find; anything else is a fault of ours."""
 
 
 def _ended(result: dict[str, Any] | Failed) -> Upkeep:
     if isinstance(result, Failed):
-        if not isinstance(result.error, (BackupRefused, DiskError)):
+        if not isinstance(result.error, _TOLD):
             raise result.error
         return Upkeep(ok=False, report={}, error=str(result.error))
     return Upkeep(ok=True, report=result)

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from engine import limits
+from engine.host.images import root_of
 from engine.host.machine import engine_wasm
 from engine.host.opening import FORMAT, CannotOpen
 from engine.io.disk import DirectoryLocked, DiskError, FileMissing, read_file
 from engine.io.real_disk import RealDisk
 from engine.io.real_entropy import RealEntropy
-from engine.logic import EngineRefused, HeapImage, HeapMeta, load_engine
+from engine.logic import EngineRefused, load_engine
 from engine.record import backup
 from engine.record.verify import verify
 
@@ -40,7 +41,7 @@ def restore(source: str, home: str) -> dict[str, Any]:
     if not os.path.isdir(source):
         raise CannotOpen(f"{source}: there is no such directory; give the one that `pw backup` wrote")
     try:
-        manifest = backup.restore(RealDisk(source), RealDisk(home), RealEntropy())
+        manifest = backup.restore(RealDisk(source), RealDisk(home), RealEntropy(), root_of=root_of)
     except (backup.BackupRefused, DiskError) as error:
         raise CannotOpen(str(error)) from None
     return {"worlds": manifest.worlds, "records": manifest.records, "blobs": manifest.blobs, "home": home}
@@ -117,7 +118,7 @@ def _content(disk: RealDisk) -> Iterator[Finding]:
         )
         return
     try:
-        problems = verify(disk, RealEntropy(), root_of=_root_of)
+        problems = verify(disk, RealEntropy(), root_of=root_of)
     finally:
         lock.release()
     for problem in problems:
@@ -126,7 +127,3 @@ def _content(disk: RealDisk) -> Iterator[Finding]:
         yield Finding("problem", f"{problem.place}{at}", problem.what, problem.advice)
     if not problems:
         yield Finding("ok", "directory", "the log, all blobs and the projection are sound")
-
-
-def _root_of(memory: bytes, meta: bytes) -> str:
-    return HeapImage.from_bytes(bytes(memory), HeapMeta.from_bytes(meta)).root
