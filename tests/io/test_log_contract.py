@@ -179,6 +179,14 @@ def test_erasing_takes_bodies_and_leaves_headers_and_hashes(log, worlds):
     assert log.verify() == []
 
 
+def test_a_record_whose_body_was_erased_elsewhere_is_taken_in_without_it(log, worlds):
+    erased, whole = worlds.entry("a")._replace(body=None), worlds.entry("a", b"")
+    log.append([erased, whole])
+    assert batches_of(log) == [[erased, whole]]
+    assert log.last("a") == worlds.ends["a"]
+    assert log.verify() == []
+
+
 def test_reading_goes_on_beside_appending(log, worlds):
     for _ in range(5):
         log.append(worlds.batch("a"))
