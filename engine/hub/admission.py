@@ -113,8 +113,8 @@ def start_what_can(world: World, effects: list[Effect]) -> None:
         _commit_held(world, effects)
     while world.admitted:
         _start_job(world, world.admitted.popleft(), effects)
-    if world.waiting:
-        _run_again(world, effects)
+    while world.waiting and _run_again(world, effects):
+        _commit_held(world, effects)
     _change_further(world, effects)
     if world.ready:
         resume_ready(world, effects)
@@ -152,6 +152,7 @@ def _has_free_slot(world: World, op: Op) -> bool:
 
 
 def _enter_call(world: World, op: Op, monotonic_flicks: int, effects: list[Effect]) -> None:
+    """Start it or let it wait: for as long as its caller in another world does, else for a short time."""
     queue = world.queue_inner if op.path else world.queue
     if _has_free_slot(world, op):
         _start_call(world, op, effects)
@@ -159,7 +160,8 @@ def _enter_call(world: World, op: Op, monotonic_flicks: int, effects: list[Effec
     op.move("queued")
     queue[op.id] = op
     if not op.is_durably_admitted:  # which was promised an outcome, however long it takes
-        effects.append(SetTimer(op.id, monotonic_flicks + limits.CALL_START_FLICKS_MAX))
+        flicks_max = limits.PEER_WAIT_FLICKS_MAX if op.path else limits.CALL_START_FLICKS_MAX
+        effects.append(SetTimer(op.id, monotonic_flicks + flicks_max))
 
 
 def _start_queued(world: World, queue: OrderedDict[int, Op], effects: list[Effect]) -> None:
@@ -192,23 +194,30 @@ def _is_asynchronous(operation: Operation) -> bool:
     )
 
 
-def _run_again(world: World, effects: list[Effect]) -> None:
-    """Start the re-runs whose cause is durable; the first that lost too often runs alone."""
+def _run_again(world: World, effects: list[Effect]) -> bool:
+    """Start the re-runs whose cause is durable; the first that lost too often runs alone.
+
+    Returns whether who should have run alone was refused, so that others are free again.
+    """
     if world.alone is None:
         world.alone = next((op for op in world.waiting if op.rerun >= limits.ALONE_FROM_RERUN), None)
         if world.alone is not None:
             world.alone.wait_seq = world.data.newest_seq
     for op in [op for op in world.waiting if op.wait_seq <= world.durable_seq and may_commit(world, op)]:
         if world.slots == limits.CALLS_RUNNING_MAX:
-            return
+            break
         world.waiting.remove(op)
         refusal = refuse_incident(world, op.retries) if op.retries is not None else None
         if refusal is None:
             world.slots += 1
             _start_job(world, op, effects)
         else:
+            was_alone = op is world.alone
             leave(world, op, effects)
             refuse(world, op, effects, refusal)
+            if was_alone:
+                return True
+    return False
 
 
 def _commit_held(world: World, effects: list[Effect]) -> None:

@@ -159,6 +159,20 @@ def _ask_only(view: View, seed: int, key: str) -> int:
     return view.hear()
 
 
+def _tour(view: View, seed: int, key: str, counts: bool, plan: list[Any], salted: bool = False) -> int:
+    """Count up under a key, after other worlds have done their parts of the plan: how many parts were done.
+
+    A salted tour asks otherwise when it finds another count.
+    """
+    count = view.get(key)
+    for world, part in plan:
+        view.ask(world, "tour", key, counts, part, *([count] if salted else []))
+    done = sum(view.hear() for _ in plan)
+    if counts:
+        view.set(key, count + 1)
+    return done + 1
+
+
 GUEST: dict[str, Callable[..., Any]] = {
     "get": lambda view, seed, key: view.get(key),
     "total": lambda view, seed, prefix: view.list(prefix),
@@ -172,4 +186,5 @@ GUEST: dict[str, Callable[..., Any]] = {
     "race": _race,
     "chain": _chain,
     "askOnly": _ask_only,
+    "tour": _tour,
 }

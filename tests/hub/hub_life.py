@@ -52,6 +52,7 @@ NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident",
 class Life:
     """One world's life. `log` is what a disk would hold; `states[seq]` is the data after each record of it."""
 
+    name: str = "w"
     world: World = field(init=False)
     log: dict[int, Draft] = field(default_factory=dict)  # durable records by sequence
     states: dict[int, Rows] = field(default_factory=lambda: {1: {}})
@@ -74,6 +75,7 @@ class Life:
     draining: bool = False
     drained: bool = False
     monotonic_flicks: int = 0
+    between_arrivals_flicks: int = limits.FLICKS_PER_SECOND // 10
     next_op: int = 1
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class Life:
     def admit(self, operation: Operation, request: Request | None = None, again: Draft | None = None) -> int:
         op = self.next_op
         self.next_op += 1
-        self.monotonic_flicks += limits.FLICKS_PER_SECOND // 10
+        self.monotonic_flicks += self.between_arrivals_flicks
         flick, seed = (again.flick, again.seed) if again else (op * 1000, op * 7919)
         admit = Admit(op, operation, "a", request, flick, self.monotonic_flicks, seed)
         self.waiting[op] = admit
@@ -314,7 +316,7 @@ class Life:
             state["purged"] = state["purged"] or draft.kind == "purge"
         seq = max(self.log, default=1)
         return Loaded(
-            world="w",
+            world=self.name,
             seq=seq,
             revision=numbers["revision"],
             next_revision=numbers["revision"] + 1,
@@ -396,13 +398,16 @@ class Life:
             outcomes[owner] = outcomes.get(owner, 0) + 1
         assert set(outcomes.values()) <= {1}, "Invariant 16"
         for op, admit in self.started.items():
-            if isinstance(admit.operation, Interrupt) or self.owner_of(op) in outcomes:
+            owner = self.owner_of(op)
+            if isinstance(admit.operation, Interrupt) or owner in outcomes:
                 continue
             if op in self.waiting or isinstance(admit.operation, Enrol):
                 continue
-            if op in self.readers_answered or op in self.erased:
+            if op in self.readers_answered or owner in self.erased:
                 continue
             answer = self.answered.get(op)
+            if owner in self.going_on and self.was_refused_later(owner):
+                continue  # it is still to be run again, by the next process
             joined_a_record = admit.request is not None and any(
                 draft.request == admit.request for draft in self.log.values()
             )
@@ -410,6 +415,14 @@ class Life:
         for op, answer in self.answered.items():
             refused = answer.refusal is not None and op not in self.going_on
             assert not refused or op not in outcomes, "what was refused left no record"
+
+    def was_refused_later(self, op: int) -> bool:
+        """Storage failed under it when it was run again."""
+        return op in [draft.op for draft in self.unsettled()] and any(
+            answer.refusal is not None and self.owner_of(again) == op
+            for again, answer in self.answered.items()
+            if again in self.started
+        )
 
     def check_serial_order(self) -> None:
         """Each writer as if alone, in the order of the log; each reader and failure at its snapshot."""

@@ -276,6 +276,24 @@ def test_a_retry_that_lost_its_data_five_times_is_a_conflict_and_closes_nothing(
     assert not bench.world.closed
 
 
+def test_a_retry_that_should_run_alone_and_is_refused_lets_the_others_go():
+    bench = Bench()
+    op = bench.admit(retry(bench.failed()))
+    other = bench.call()
+    for _ in range(2):
+        bench.admit(EDIT)
+        bench.durable()
+        bench.done(op, reads=reads("k"), writes=writes(k="1"))
+    bench.admit(dismiss())
+    bench.done(op, reads=reads("k"), writes=writes(k="1"))
+    bench.done(other, writes=writes(x="1"))
+    newcomer = bench.call()
+    bench.durable()
+    assert bench.refusal(op).code == "closed"
+    assert bench.drafts[-1].op == other
+    assert bench.started() == [newcomer]
+
+
 def test_a_retry_of_what_is_no_longer_defined_closes_nothing():
     bench = Bench()
     op = bench.admit(retry(bench.failed()))

@@ -209,6 +209,16 @@ def test_what_has_run_in_part_goes_before_what_other_worlds_wait_for_and_that_be
         assert bench.started() == [next_op]
 
 
+def test_what_another_world_waits_for_may_wait_as_long_as_that_does():
+    bench = Bench()
+    for _ in range(limits.CALLS_RUNNING_MAX):
+        bench.call()
+    op = bench.admit(inner(), monotonic_flicks=5)
+    assert bench.timers[op] == 5 + limits.PEER_WAIT_FLICKS_MAX
+    bench.fire(op)
+    assert bench.refusal(op).code == "busy"
+
+
 def test_a_thousand_may_be_parked_or_queued_and_one_more_is_refused_busy():
     bench = Bench()
     for _ in range(limits.CALLS_QUEUED_MAX - 1):
