@@ -23,7 +23,7 @@ from engine import limits
 
 DAY_MS = 86_400_000
 YEAR_2000_MS = 946_684_800_000
-RECURSION_LEAVES_MAX = 16
+RECURSION_DEPTH_MAX = 4
 JAVASCRIPT = providers.Constants(
     integers=SortedSet([2**31 - 1, 2**31, -(2**31), 2**32 - 1, 2**32, 2**53 - 1, 1 - 2**53, 946_684_800_000]),
     floats=SortedSet([0.1, 0.30000000000000004, 1e21, 1e-7, 2.0**53, 5e-324, 1.7976931348623157e308, -0.0]),
@@ -234,19 +234,19 @@ class _Builder:
         return kept[number]
 
     def _bound(self, node: Node, bound: dict[int, Strategy]) -> Strategy:
-        assert node.target is not None, "the prelude says what a self stands for"
-        if node.target not in bound:
+        if node.target is None or node.target not in bound:
             raise PlanError("gen.recursive: its `self` is used outside of it")
         return bound[node.target]
 
     def _recursive(self, number: int, bound: dict[int, Strategy], open_: dict[int, Strategy]) -> Strategy:
+        """A value is at most so deep: `st.recursive` builds and draws far more where recursions nest."""
         base, step = self._plan[number].of
-
-        def extended(smaller: Strategy) -> Strategy:
-            return st.tuples(st.just(1), self._build(step, {**bound, number: smaller}, {}))
-
         ended = st.tuples(st.just(0), self._build(base, bound, open_))
-        return st.recursive(ended, extended, max_leaves=RECURSION_LEAVES_MAX)
+        smaller: Strategy = ended
+        for _ in range(RECURSION_DEPTH_MAX):
+            inside = self._build(step, {**bound, number: smaller}, {})
+            smaller = st.one_of(ended, st.tuples(st.just(1), inside))
+        return smaller
 
     def _simple(self, number: int, node: Node, below: list[Strategy]) -> Strategy:
         match node.kind:

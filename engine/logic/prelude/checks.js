@@ -17,6 +17,7 @@ const shownValue = (value) => {
   if (value === undefined || typeof value === "symbol" || typeof value === "number") return String(value);
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return functionText(value);
+  if (value instanceof Promise) return "a promise";
   try {
     const text = encode(value);
     return typeof value === "object" && text === "true" ? "an object that reads as true" : text;
@@ -79,7 +80,7 @@ const checkFunction = (where, value) => {
 const nodeFrom = (where, value) => nodeOfGenerator.get(value) ?? constantNode(where, value);
 
 const constantNode = (where, value) => {
-  if (value === undefined || typeof value === "function" || typeof value === "symbol")
+  if (value === undefined || typeof value === "function" || typeof value === "symbol" || value instanceof Promise)
     throw new TypeError(`gen.${where}: expected a generator or a JSON value, not ${shownValue(value)}`);
   return { kind: "constant", of: [], text: encode(value) };
 };
