@@ -29,6 +29,7 @@ class Images:
         self._kept_bytes = 0
         self._depths: dict[str, int] = {}
         self._genesis: HeapImage | None = None
+        self._genesis_ref: HeapRef | None = None
         self._genesis_memory: dict[str, bytes] = {}  # by its blob
 
     def begin(self, genesis: HeapImage) -> None:
@@ -51,27 +52,37 @@ class Images:
 
         The blob is pinned until the caller says that its record has landed (Invariant 8).
         """
-        depth = self._depth(parent) if parent is not None else -1
-        if parent is None or heaps.needs_base(depth) or _is_large(image):
-            content, depth = heaps.encode_base(image.to_bytes(), image.meta.to_bytes()), 0
-        else:
-            content, depth = self._delta(image, parent, depth), depth + 1
+        content, depth = self._encoded(image, parent)
         ref = HeapRef(image.root, self._pins.put(self._blobs, content))
         if image is self._genesis:
             self._genesis_memory[ref.blob] = image.to_bytes()
+            self._genesis_ref = ref
         self._keep(ref, image, depth)
         return ref
 
-    def _delta(self, image: HeapImage, parent: HeapRef, parent_depth: int) -> bytes:
-        before = self.get(parent)
-        pages = [heaps.Page(n, image.page(n), before.page(n)) for n in image.pages_differing(before)]
-        return heaps.encode_delta(
-            parent.blob,
-            parent_depth=parent_depth,
-            size_bytes=image.size_bytes,
-            meta=image.meta.to_bytes(),
-            pages=pages,
-        )
+    def _encoded(self, image: HeapImage, parent: HeapRef | None) -> tuple[bytes, int]:
+        """The blob and its depth: against the parent, or the genesis heap where the parent's chain is long, or whole.
+
+        A chain goes on from the genesis heap at the price of a few revisions; a whole heap costs ten times that.
+        """
+        near = [parent] if parent is not None and not heaps.needs_base(self._depth(parent)) else []
+        for against in [*near, self._genesis_ref]:
+            if against is None or parent is None:
+                continue
+            before = self.get(against)
+            numbers = image.pages_differing(before)
+            if image.size_bytes < before.size_bytes or 2 * len(numbers) * PAGE_BYTES > image.size_bytes:
+                continue
+            depth = self._depth(against)
+            content = heaps.encode_delta(
+                against.blob,
+                parent_depth=depth,
+                size_bytes=image.size_bytes,
+                meta=image.meta.to_bytes(),
+                pages=[heaps.Page(n, image.page(n), before.page(n)) for n in numbers],
+            )
+            return content, depth + 1
+        return heaps.encode_base(image.to_bytes(), image.meta.to_bytes()), 0
 
     def _load(self, ref: HeapRef) -> tuple[HeapImage, int]:
         heap = heaps.load(self._blobs, ref.blob, known=self._genesis_memory)
@@ -134,11 +145,6 @@ class Pins:
 def _own_bytes(image: HeapImage) -> int:
     own = len(image.page_numbers) * PAGE_BYTES
     return own if own else image.size_bytes
-
-
-def _is_large(image: HeapImage) -> bool:
-    """Storing more than half of its pages as a delta would save nothing."""
-    return len(image.page_numbers) * PAGE_BYTES * 2 > image.size_bytes
 
 
 def root_of(memory: bytes, meta: bytes) -> str:
