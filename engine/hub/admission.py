@@ -60,6 +60,7 @@ _DRAFTED_IN_TURN = {
 
 
 def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
+    world.drained = False
     operation = event.operation
     request = event.request
     if isinstance(operation, Interrupt):
@@ -71,7 +72,6 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
                 _repeat(world, event.op, claim, request, effects)
                 return
             request = None  # what was interrupted is recorded all the same; the id stays with its first owner
-    world.drained = False
     refusal = refuse_at_door(world, operation)
     if refusal is not None:
         effects.append(Answer(event.op, None, refusal))
