@@ -12,6 +12,7 @@ from blake3 import blake3
 
 WORLD_ID_CHARS_MAX = 64
 WORLD_NAME_CHARS_MAX = 300
+CHECK_NAME_CHARS_MAX = 200
 REQUEST_ID_CHARS_MAX = 200
 PEER_REQUEST_PREFIX = "peer:"
 """Begins the request ids under which worlds call each other; no client may use it."""
@@ -38,6 +39,11 @@ def check_world_id(text: str, field: str = "world") -> str:
 def check_world_name(text: str, field: str = "name") -> str:
     """Return `text` if it may name a world: 1 to 300 characters, not blank, no control characters."""
     return _check_text(text, field, WORLD_NAME_CHARS_MAX)
+
+
+def check_check_name(text: str, field: str = "name") -> str:
+    """Return `text` if it may name a check: 1 to 200 characters, not blank, no control characters."""
+    return _check_text(text, field, CHECK_NAME_CHARS_MAX)
 
 
 def check_request_id(text: str, field: str = "requestId") -> str:

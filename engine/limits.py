@@ -101,6 +101,15 @@ CONNECTIONS_MAX = 4096
 NUMBER_MAX = 2**53 - 1
 PORT_DEFAULT = 8787
 
+# Pages. A visitor is an address and a world; a page is one that was sent out, with its token.
+PAGE_ACCESS_FLICKS = 24 * 3600 * FLICKS_PER_SECOND
+PAGE_VIEWS_A_MINUTE_MAX = 1200  # of one visitor
+PAGE_CALLS_A_MINUTE_MAX = 600  # of one page
+PAGE_VISITOR_CALLS_A_MINUTE_MAX = 3000
+PAGE_LINKS_MAX = 1000  # of one world, one after the other
+PAGE_HEADER_CHARS_MAX = 4000
+NAMES_LISTED_MAX = 1000  # in a list of grants or of functions that a page may call
+
 # Answers in pages
 PAGE_ROWS_DEFAULT = 100
 PAGE_ROWS_MAX = 1000

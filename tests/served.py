@@ -21,12 +21,21 @@ TOKEN = "a-token-of-the-tests"
 class Served:
     """Starts at once; `stop` drains and joins. `logs` are the structured log's events."""
 
-    def __init__(self, home: Path, *, token: str | None = TOKEN, names: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        token: str | None = TOKEN,
+        names: frozenset[str] = frozenset(),
+        pages_url: str | None = None,
+    ) -> None:
         self.home = home
         self.logs: list[dict[str, Any]] = []
         self._names = names
+        self._pages_url = pages_url
         self._wanted_token = token
         self._listener = listen("127.0.0.1", 0)
+        self._pages_listener = listen("127.0.0.1", 0)
         self._started = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -38,6 +47,11 @@ class Served:
     @property
     def url(self) -> str:
         return self.serving.url
+
+    @property
+    def pages(self) -> str:
+        """Where this server's pages listen."""
+        return f"http://127.0.0.1:{self._pages_listener_port}"
 
     @property
     def port(self) -> int:
@@ -78,16 +92,20 @@ class Served:
             self._error = error
         finally:
             self._listener.close()
+            self._pages_listener.close()
             self._started.set()
 
     async def _serve(self) -> None:
         self.loop = asyncio.get_running_loop()
         self._stop = self.loop.create_future()
         self._listener_port = self._listener.getsockname()[1]
+        self._pages_listener_port = self._pages_listener.getsockname()[1]
         logger = structlog.wrap_logger(None, processors=[self._keep_log])
         await serve(
             str(self.home),
             self._listener,
+            self._pages_listener,
+            pages_url=self._pages_url,
             names=self._names,
             token=self._wanted_token,
             logger=logger,

@@ -27,13 +27,22 @@ COMMANDS: dict[str, dict[str, str]] = {
         "revisions": "List revisions, or show one.",
         "rollback": "Make an earlier revision the head again.",
         "rejections": "List rejected attempts, or show one.",
+        "check": "List, enrol and remove a world's checks.",
     },
     "Use": {
         "call": "Call a definition.",
         "execute": "Preview an expression; its writes are rolled back.",
         "data": "List, read, set and delete a world's data.",
+        "operation": "Show what became of a call that was not waited for.",
         "incidents": "List incidents, or show one.",
+        "retry": "Make the failed call of an incident again.",
+        "answer": "Answer an incident's call by hand.",
+        "dismiss": "Close an incident with a reason.",
         "log": "List a world's records.",
+    },
+    "Share": {
+        "grants": "Show, allow and deny the worlds that a world may call.",
+        "page": "Show and set who may open a world's page.",
     },
     "Operate": {
         "serve": "Serve a data directory.",

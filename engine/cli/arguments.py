@@ -18,6 +18,11 @@ def argument_value(text: str) -> Any:
         return text
 
 
+def text_value(text: str) -> str:
+    """The text that an argument stands for: itself, or the content of @FILE."""
+    return _content(text[1:]) if text.startswith("@") else text
+
+
 def _content(file: str) -> str:
     try:
         with click.open_file(file, encoding="utf-8") as stream:

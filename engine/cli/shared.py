@@ -98,6 +98,17 @@ class Command(click.Command):
             pw.close()
 
 
+class ListingGroup(click.Group):
+    """A group whose first argument may be a world: that is `list`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            args = ["list", *args]
+        return super().resolve_command(ctx, args)
+
+
 def command(*args: Any, **kwargs: Any) -> Callable[[Callable[..., Any]], Command]:
     """Declare a command: its function takes `pw` and its own parameters."""
     return click.command(*args, cls=Command, **kwargs)

@@ -131,7 +131,8 @@ class Missing(_Shape, frozen=True):
 
 class Refused(_Shape, frozen=True):
     """Not admitted. `refused` is a code: busy, draining, read-only (503), request-conflict, archived, frozen,
-    quarantined, already-head (409), purged (410), no-revision (404), bad-reason, size (400), storage (503)."""
+    quarantined, already-head, closed (409), purged (410), no-revision, no-incident (404), bad-reason, size (400),
+    storage (503)."""
 
     ok: bool
     refused: str

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from engine import limits, logic
 from engine.host.bodies import Attempted
+from engine.host.page_results import PAGE_FUNCTION, judged
 from engine.host.parts import Parts
 from engine.host.peers import PeerView
 from engine.host.runtime import Runtime
@@ -271,6 +272,8 @@ def _operated(job: hub.RunJob, outcome: logic.CallOutcome | logic.Waiting) -> hu
     if isinstance(outcome, logic.Waiting):
         asks = tuple(hub.Ask(ask.ordinal, ask.world, ask.function, ask.args) for ask in outcome.asks)
         return hub.CallWaiting(job.op, asks, outcome.park, 0)  # the host's thread says what time it is
+    if isinstance(job.operation, hub.Call) and job.operation.function == PAGE_FUNCTION:
+        outcome = judged(outcome)
     return hub.CallDone(
         job.op,
         outcome.ok,

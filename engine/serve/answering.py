@@ -15,7 +15,10 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 STATUS_OF_ANSWER: dict[type, int] = {
     answers.Created: 201,
+    answers.Enrolled: 201,
+    answers.Started: 202,
     answers.Rejected: 422,
+    answers.RefusedCheck: 422,
     answers.CallFailed: 422,
     answers.PreviewFailed: 422,
     answers.Missing: 404,
@@ -31,6 +34,8 @@ STATUS_OF_REFUSAL = {
     "quarantined": 409,
     "already-head": 409,
     "purged": 410,
+    "closed": 409,
+    "no-incident": 404,
     "no-revision": 404,
     "bad-reason": 400,
     "size": 400,
@@ -67,6 +72,13 @@ def reply_to(answer: Any) -> Reply:
     if isinstance(answer, answers.Refused):
         return _refused(answer)
     return Reply(STATUS_OF_ANSWER.get(type(answer), 200), encoded(answer))
+
+
+def started(answer: answers.Started, location: str) -> Reply:
+    """The reply to `Prefer: respond-async`: `location` is where the outcome can be asked for."""
+    reply = reply_to(answer)
+    headers = ((b"location", location.encode()), (b"preference-applied", b"respond-async"))
+    return Reply(reply.status, reply.body, headers=headers)
 
 
 def failed(status: int, error: str, hint: str | None = None, *, headers: Headers = ()) -> Reply:

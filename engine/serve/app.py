@@ -16,8 +16,11 @@ from engine.serve.answering import Reply, failed
 from engine.serve.endpoint import routes
 from engine.serve.gate import Gate
 from engine.serve.metrics import Metrics
+from engine.serve.noting import Noting
 from engine.serve.openapi import document
+from engine.serve.pages import Keys, Site
 from engine.serve.routes import ENDPOINTS
+from engine.serve.routes.page import PageRoutes
 from engine.serve.tokens import Guard
 
 STATIC = "/docs/static"
@@ -37,14 +40,38 @@ _SIGN_IN = """
 </body>"""
 
 
-def make_app(host: LiveHost, *, guard: Guard, hosts: frozenset[str], logger: Any) -> Gate:
-    """The ASGI application that serves `host`. `hosts` are its names beside the loopback ones."""
+def make_apps(
+    host: LiveHost,
+    *,
+    guard: Guard,
+    keys: Keys,
+    hosts: frozenset[str],
+    pages_url: str,
+    behind_proxy: bool,
+    logger: Any,
+) -> tuple[Noting, Noting]:
+    """The two ASGI applications that serve `host`: the operator API and the pages.
+
+    `hosts` are their names beside the loopback ones, `pages_url` is where visitors find the pages.
+    """
     metrics = Metrics(host.gauges)
-    endpoints = (*ENDPOINTS, metrics.endpoint())
+    pages = Site(host, keys=keys, hosts=hosts, url=pages_url if behind_proxy else None)
+    return (
+        Noting(
+            _api(host, guard=guard, hosts=hosts, metrics=metrics, pages=PageRoutes(keys, pages_url)),
+            logger=logger,
+            metrics=metrics,
+        ),
+        Noting(pages, logger=logger, metrics=metrics),
+    )
+
+
+def _api(host: LiveHost, *, guard: Guard, hosts: frozenset[str], metrics: Metrics, pages: PageRoutes) -> Gate:
+    endpoints = (*ENDPOINTS, *pages.endpoints(), metrics.endpoint())
     frame = _frame(document(endpoints, version=host.version().build))
     # Around the frame, not in it: its layers would cost a call as much as all that this house does for it.
     router = Router(routes(endpoints, host), default=frame, redirect_slashes=False)
-    return Gate(router, guard=guard, hosts=hosts, logger=logger, metrics=metrics)
+    return Gate(router, guard=guard, hosts=hosts)
 
 
 def _frame(openapi: dict[str, Any]) -> FastAPI:

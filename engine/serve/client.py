@@ -5,102 +5,40 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
-from urllib.parse import quote
-
-import httpx
-import msgspec
+from typing import Any
 
 from engine.host import answers
-from engine.serve.reading import canonical_json
+from engine.serve.answers import Page
+from engine.serve.wire import (
+    ClientError,
+    Invalid,
+    Missing,
+    NotAServer,
+    RefusedError,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+    Wire,
+    built,
+    given,
+    path_of,
+)
 
-T = TypeVar("T")
-
-
-class ClientError(Exception):
-    """The request came to nothing; `hint` says what to do."""
-
-    def __init__(self, error: str, hint: str | None = None) -> None:
-        super().__init__(error)
-        self.error = error
-        self.hint = hint
-
-
-class Unreachable(ClientError):
-    """No server answers at that address."""
-
-
-class NotAServer(ClientError):
-    """Something answers there, and it is no Flickworld server of this version."""
-
-
-class ServerError(ClientError):
-    """The server said no. `status` is HTTP's."""
-
-    def __init__(self, status: int, error: str, hint: str | None = None) -> None:
-        super().__init__(error, hint)
-        self.status = status
-
-
-class Invalid(ServerError):
-    """400, 408, 413: what was sent is wrong; the text names the field."""
+__all__ = [
+    "Client",
+    "ClientError",
+    "Invalid",
+    "Missing",
+    "NotAServer",
+    "RefusedError",
+    "ServerError",
+    "Unauthorized",
+    "Unreachable",
+]
 
 
-class Unauthorized(ServerError):
-    """401, 403: no token, a wrong one, or another origin."""
-
-
-class Missing(ServerError):
-    """404: no such world, definition, revision ..."""
-
-
-class RefusedError(ServerError):
-    """The world or the server does not take this now: `code` says which of answers.Refused it is."""
-
-    def __init__(self, status: int, error: str, hint: str | None, code: str) -> None:
-        super().__init__(status, error, hint)
-        self.code = code
-
-
-_BY_STATUS: dict[int, type[ServerError]] = {
-    400: Invalid,
-    408: Invalid,
-    413: Invalid,
-    401: Unauthorized,
-    403: Unauthorized,
-    404: Missing,
-}
-
-
-class Client:
-    """Talks to one server. `last_body` is the body of the last reply as it came."""
-
-    def __init__(
-        self,
-        url: str,
-        token: str | None,
-        *,
-        timeout_s: float = 120.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        self.url = url.rstrip("/")
-        self.last_body = b""
-        self._http = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout_s, transport=transport, trust_env=False
-        )
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._http.close()
+class Client(Wire):
+    """Talks to one server."""
 
     # ---- worlds -------------------------------------------------------------------------------------------
 
@@ -112,7 +50,7 @@ class Client:
         return self._send("POST", "/api/worlds", {"name": name}, request_id, answers.Created)
 
     def world(self, world: str) -> answers.WorldSummary:
-        return self._get(_path(world), answers.WorldSummary)
+        return self._get(path_of(world), answers.WorldSummary)
 
     def change(
         self,
@@ -123,17 +61,17 @@ class Client:
         frozen: bool | None = None,
         request_id: str | None = None,
     ) -> answers.WorldSummary:
-        body = _given({"name": name, "archived": archived, "frozen": frozen})
-        return self._send("PATCH", _path(world), body, request_id, answers.WorldSummary)
+        body = given({"name": name, "archived": archived, "frozen": frozen})
+        return self._send("PATCH", path_of(world), body, request_id, answers.WorldSummary)
 
     def archive(self, world: str, *, request_id: str | None = None) -> answers.WorldSummary:
-        return self._send("DELETE", _path(world), {}, request_id, answers.WorldSummary)
+        return self._send("DELETE", path_of(world), {}, request_id, answers.WorldSummary)
 
     def purge(
         self, world: str, *, confirm: str, reason: str | None = None, request_id: str | None = None
     ) -> answers.Done:
-        body = _given({"confirm": confirm, "reason": reason})
-        return self._send("POST", _path(world, "purge"), body, request_id, answers.Done)
+        body = given({"confirm": confirm, "reason": reason})
+        return self._send("POST", path_of(world, "purge"), body, request_id, answers.Done)
 
     # ---- change -------------------------------------------------------------------------------------------
 
@@ -146,14 +84,14 @@ class Client:
         commonjs: str | None = None,
         request_id: str | None = None,
     ) -> answers.Accepted | answers.Unchanged | answers.Rejected:
-        body = _given({"source": source, "summary": summary, "commonjs": commonjs})
-        return self._attempt(_path(world, "develop"), body, request_id)
+        body = given({"source": source, "summary": summary, "commonjs": commonjs})
+        return self._attempt(path_of(world, "develop"), body, request_id)
 
     def rollback(
         self, world: str, revision: int, *, reason: str, force: bool = False, request_id: str | None = None
     ) -> answers.Accepted | answers.Unchanged | answers.Rejected:
         body: dict[str, Any] = {"revision": revision, "reason": reason, "force": force}
-        return self._attempt(_path(world, "rollback"), body, request_id)
+        return self._attempt(path_of(world, "rollback"), body, request_id)
 
     # ---- use ----------------------------------------------------------------------------------------------
 
@@ -161,76 +99,159 @@ class Client:
         self, world: str, function: str, args: list[Any], *, request_id: str | None = None
     ) -> answers.CallOk | answers.CallFailed:
         """Raises Missing where there is no such definition."""
-        value = self._change("POST", _path(world, "call", function), {"args": args}, request_id)
-        return _built(value, answers.CallOk if value["ok"] else answers.CallFailed)
+        return self._called(path_of(world, "call", function), {"args": args}, request_id)
+
+    def start_call(
+        self, world: str, function: str, args: list[Any], *, request_id: str | None = None
+    ) -> answers.Started:
+        """Return once the call is durably admitted; `operation` asks what became of it."""
+        path, prefer = path_of(world, "call", function), {"prefer": "respond-async"}
+        return built(self._change("POST", path, {"args": args}, request_id, prefer), answers.Started)
+
+    def operation(self, world: str, n: int) -> answers.OperationState:
+        return self._get(path_of(world, "operations", str(n)), answers.OperationState)
 
     def execute(
         self, world: str, expression: str, *, request_id: str | None = None
     ) -> answers.PreviewOk | answers.PreviewFailed:
-        value = self._change("POST", _path(world, "execute"), {"expression": expression}, request_id)
-        return _built(value, answers.PreviewOk if value["ok"] else answers.PreviewFailed)
+        value = self._change("POST", path_of(world, "execute"), {"expression": expression}, request_id)
+        return built(value, answers.PreviewOk if value["ok"] else answers.PreviewFailed)
 
     def functions(self, world: str) -> list[answers.DefinitionRow]:
-        return self._get(_path(world, "functions"), list[answers.DefinitionRow])
+        return self._get(path_of(world, "functions"), list[answers.DefinitionRow])
 
     def function(self, world: str, name: str) -> answers.DefinitionRow:
-        return self._get(_path(world, "functions", name), answers.DefinitionRow)
+        return self._get(path_of(world, "functions", name), answers.DefinitionRow)
+
+    def graph(self, world: str) -> answers.Graph:
+        return self._get(path_of(world, "graph"), answers.Graph)
 
     def source(self, world: str) -> dict[str, str]:
         """File name -> text that `develop` takes again."""
-        return self._get(_path(world, "source"), dict[str, dict[str, str]])["files"]
+        return self._get(path_of(world, "source"), dict[str, dict[str, str]])["files"]
+
+    # ---- checks -------------------------------------------------------------------------------------------
+
+    def checks(self, world: str) -> answers.CheckList:
+        return self._get(path_of(world, "checks"), answers.CheckList)
+
+    def enrol(
+        self,
+        world: str,
+        name: str,
+        expression: str,
+        counterexample: str,
+        *,
+        generator: str | None = None,
+        request_id: str | None = None,
+    ) -> answers.Enrolled | answers.RefusedCheck:
+        body = given(
+            {
+                "name": name,
+                "expression": expression,
+                "counterexample": counterexample,
+                "generator": generator,
+            }
+        )
+        value = self._change("POST", path_of(world, "checks"), body, request_id)
+        return built(value, answers.Enrolled if value["status"] == "enrolled" else answers.RefusedCheck)
+
+    def remove_check(
+        self, world: str, name: str, *, reason: str, request_id: str | None = None
+    ) -> answers.Done:
+        path = path_of(world, "checks", name)
+        return self._send("DELETE", path, {"reason": reason}, request_id, answers.Done)
 
     # ---- history ------------------------------------------------------------------------------------------
 
     def revisions(
         self, world: str, *, limit: int | None = None, before: int | None = None
     ) -> answers.RevisionPage:
-        query = _given({"limit": limit, "before": before})
-        return self._get(_path(world, "revisions"), answers.RevisionPage, query)
+        query = given({"limit": limit, "before": before})
+        return self._get(path_of(world, "revisions"), answers.RevisionPage, query)
 
     def revision(self, world: str, n: int) -> answers.RevisionRow:
-        return self._get(_path(world, "revisions", str(n)), answers.RevisionRow)
+        return self._get(path_of(world, "revisions", str(n)), answers.RevisionRow)
 
     def rejections(
         self, world: str, *, limit: int | None = None, before: int | None = None
     ) -> answers.RejectionPage:
-        query = _given({"limit": limit, "before": before})
-        return self._get(_path(world, "rejections"), answers.RejectionPage, query)
+        query = given({"limit": limit, "before": before})
+        return self._get(path_of(world, "rejections"), answers.RejectionPage, query)
 
     def rejection(self, world: str, n: int) -> answers.RejectionRow:
-        return self._get(_path(world, "rejections", str(n)), answers.RejectionRow)
+        return self._get(path_of(world, "rejections", str(n)), answers.RejectionRow)
 
     def incidents(
         self, world: str, *, limit: int | None = None, before: int | None = None
     ) -> answers.IncidentPage:
-        query = _given({"limit": limit, "before": before})
-        return self._get(_path(world, "incidents"), answers.IncidentPage, query)
+        query = given({"limit": limit, "before": before})
+        return self._get(path_of(world, "incidents"), answers.IncidentPage, query)
 
     def incident(self, world: str, n: int) -> answers.IncidentRow:
-        return self._get(_path(world, "incidents", str(n)), answers.IncidentRow)
+        return self._get(path_of(world, "incidents", str(n)), answers.IncidentRow)
+
+    def retry(
+        self, world: str, n: int, *, request_id: str | None = None
+    ) -> answers.CallOk | answers.CallFailed:
+        return self._called(path_of(world, "incidents", str(n), "retry"), {}, request_id)
+
+    def answer_incident(
+        self, world: str, n: int, value: Any, *, reason: str = "", request_id: str | None = None
+    ) -> answers.Done:
+        body = {"value": value, "reason": reason}
+        return self._send(
+            "POST", path_of(world, "incidents", str(n), "answer"), body, request_id, answers.Done
+        )
+
+    def dismiss(self, world: str, n: int, *, reason: str, request_id: str | None = None) -> answers.Done:
+        path = path_of(world, "incidents", str(n), "dismiss")
+        return self._send("POST", path, {"reason": reason}, request_id, answers.Done)
 
     def log(self, world: str, *, after: int | None = None, limit: int | None = None) -> answers.LogPage:
-        query = _given({"after": after, "limit": limit})
-        return self._get(_path(world, "log"), answers.LogPage, query)
+        query = given({"after": after, "limit": limit})
+        return self._get(path_of(world, "log"), answers.LogPage, query)
 
     # ---- data ---------------------------------------------------------------------------------------------
 
     def data(
         self, world: str, *, prefix: str = "", after: str | None = None, limit: int | None = None
     ) -> answers.DataPage:
-        query = _given({"prefix": prefix or None, "after": after, "limit": limit})
-        return self._get(_path(world, "data"), answers.DataPage, query)
+        query = given({"prefix": prefix or None, "after": after, "limit": limit})
+        return self._get(path_of(world, "data"), answers.DataPage, query)
 
     def set_data(
         self, world: str, key: str, value: Any, *, reason: str, request_id: str | None = None
     ) -> answers.Done:
         body = {"value": value, "reason": reason}
-        return self._send("PUT", _path(world, "data", key), body, request_id, answers.Done)
+        return self._send("PUT", path_of(world, "data", key), body, request_id, answers.Done)
 
     def delete_data(
         self, world: str, key: str, *, reason: str, request_id: str | None = None
     ) -> answers.Done:
-        return self._send("DELETE", _path(world, "data", key), {"reason": reason}, request_id, answers.Done)
+        return self._send("DELETE", path_of(world, "data", key), {"reason": reason}, request_id, answers.Done)
+
+    # ---- access -------------------------------------------------------------------------------------------
+
+    def grants(self, world: str) -> answers.Grants:
+        return self._get(path_of(world, "grants"), answers.Grants)
+
+    def set_grants(self, world: str, worlds: list[str]) -> answers.Grants:
+        return self._send("PUT", path_of(world, "grants"), {"worlds": worlds}, None, answers.Grants)
+
+    def page(self, world: str) -> Page:
+        return self._get(path_of(world, "page"), Page)
+
+    def set_page(
+        self,
+        world: str,
+        *,
+        access: str | None = None,
+        functions: list[str] | None = None,
+        new_link: bool = False,
+    ) -> Page:
+        body = given({"access": access, "functions": functions, "newLink": new_link or None})
+        return self._send("PUT", path_of(world, "page"), body, None, Page)
 
     # ---- operation ----------------------------------------------------------------------------------------
 
@@ -249,17 +270,7 @@ class Client:
         """Back up into a directory of the server's machine: the report. Raises ServerError where it failed."""
         return self._upkeep("/api/backup", {"directory": directory})
 
-    # ---- the wire -----------------------------------------------------------------------------------------
-
-    def _get(self, path: str, shape: type[T], query: Mapping[str, Any] | None = None) -> T:
-        response = self._request("GET", path, query=query)
-        _raise_unless(response, 200)
-        return self._decoded(response, shape)
-
-    def _send(
-        self, method: str, path: str, body: dict[str, Any], request_id: str | None, shape: type[T]
-    ) -> T:
-        return _built(self._change(method, path, body, request_id), shape)
+    # ---- answers of several shapes ------------------------------------------------------------------------
 
     def _attempt(self, path: str, body: dict[str, Any], request_id: str | None) -> Any:
         value = self._change("POST", path, body, request_id)
@@ -268,108 +279,14 @@ class Client:
             "unchanged": answers.Unchanged,
             "rejected": answers.Rejected,
         }
-        return _built(value, shapes[value["status"]])
+        return built(value, shapes[value["status"]])
+
+    def _called(self, path: str, body: dict[str, Any], request_id: str | None) -> Any:
+        value = self._change("POST", path, body, request_id)
+        return built(value, answers.CallOk if value["ok"] else answers.CallFailed)
 
     def _upkeep(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         value = self._change("POST", path, body, None)
         if not value["ok"]:
             raise ServerError(422, value["error"])
         return value["report"]
-
-    def _change(self, method: str, path: str, body: dict[str, Any], request_id: str | None) -> Any:
-        if request_id is not None:
-            body = body | {"requestId": request_id}
-        response = self._request(method, path, body=canonical_json(body, "body"))
-        _raise_unless(response, 200, 201, 422)
-        return _parsed(response)
-
-    def _decoded(self, response: httpx.Response, shape: type[T]) -> T:
-        return _built(_parsed(response), shape)
-
-    def _request(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | None = None,
-        query: Mapping[str, Any] | None = None,
-    ) -> httpx.Response:
-        parts = [f"{name}={_quoted(str(value))}" for name, value in (query or {}).items()]
-        url = path + ("?" + "&".join(parts) if parts else "")
-        headers = {"content-type": "application/json"} if body is not None else {}
-        try:
-            response = self._http.request(method, url, content=body, headers=headers)
-        except httpx.TimeoutException:
-            raise ClientError(
-                f"{self.url} did not answer in time", "it may still do what was asked; the log shows it"
-            ) from None
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Unreachable(
-                f"no server answers at {self.url} ({error})",
-                "start one with `pw serve`, or name another with --server or PW_SERVER",
-            ) from None
-        self.last_body = response.content
-        return response
-
-
-def _path(world: str, *segments: str) -> str:
-    return "/api/worlds/" + "/".join(_quoted(segment) for segment in (world, *segments))
-
-
-def _quoted(text: str) -> str:
-    # A dot is encoded too: clients resolve the segments "." and "..", which a key may well be.
-    return quote(text.encode("utf-8", "surrogatepass"), safe="").replace(".", "%2E")
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _raise_unless(response: httpx.Response, *statuses: int) -> None:
-    if response.status_code in statuses:
-        return
-    value = _parsed(response)
-    if not isinstance(value, dict) or not isinstance(value.get("error"), str):
-        raise NotAServer(f"{response.url} answered {response.status_code} with no error that pw knows")
-    status, error, hint = response.status_code, value["error"], value.get("hint")
-    if "refused" in value:
-        raise RefusedError(status, error, hint, value["refused"])
-    raise _BY_STATUS.get(status, ServerError)(status, error, hint)
-
-
-def _parsed(response: httpx.Response) -> Any:
-    try:
-        return json.loads(response.content)
-    except ValueError:
-        raise NotAServer(
-            f"what answers at {response.url} is no Flickworld server", "check --server or PW_SERVER"
-        ) from None
-
-
-def _built(value: Any, shape: Any) -> Any:
-    """`value` as `shape`, with Raw members as JSON text again: msgspec's own parser refuses lone surrogates."""
-    try:
-        return _built_as(value, shape)
-    except (msgspec.ValidationError, TypeError, AttributeError) as error:
-        raise NotAServer(f"the server answered in another shape than this pw knows: {error}") from None
-
-
-def _built_as(value: Any, shape: Any) -> Any:
-    inner = get_args(shape)
-    if shape is msgspec.Raw or (msgspec.Raw in inner and value is not None):
-        return msgspec.Raw(canonical_json(value))
-    if get_origin(shape) is list:
-        return [_built_as(member, inner[0]) for member in value]
-    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
-        members = {
-            name: _built_as(value[encoded], of_type)
-            for name, encoded, of_type in _fields_of(shape)
-            if encoded in value
-        }
-        return shape(**members)
-    return msgspec.convert(value, shape)
-
-
-@cache
-def _fields_of(struct: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
-    return [(field.name, field.encode_name, field.type) for field in msgspec.structs.fields(struct)]

@@ -30,6 +30,17 @@ class Asked:
     params: dict[str, str]
     query: Any
     body: Any
+    headers: Sequence[tuple[bytes, bytes]] = ()
+
+    @property
+    def wants_no_wait(self) -> bool:
+        """`Prefer: respond-async`: to hear that the work is admitted is enough."""
+        preferred = (value for name, value in self.headers if name == b"prefer")
+        return any(
+            part.partition(b";")[0].strip().lower() == b"respond-async"
+            for value in preferred
+            for part in value.split(b",")
+        )
 
 
 Handler = Callable[[LiveHost, Asked], Awaitable[Any]]
@@ -83,7 +94,7 @@ class Resource:
             params = _params_of(scope)
             query = read_query(scope["query_string"], endpoint.query)
             body = read_input(await read_body(scope, receive), endpoint.body) if endpoint.body else None
-            answer = await endpoint.handler(self._host, Asked(params, query, body))
+            answer = await endpoint.handler(self._host, Asked(params, query, body, scope["headers"]))
             return answer if isinstance(answer, Reply) else reply_to(answer)
         except BadInput as error:
             return failed(error.status, error.error, error.hint)

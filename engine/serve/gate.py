@@ -1,4 +1,4 @@
-"""The gate in front of everything: who may come in, under which host name, and what is noted of it.
+"""The gate in front of the operator API: who may come in, and under which host name.
 
 It routes on the path as it was sent: an encoded "/" in a key or an id is part of it, not a separator.
 """
@@ -6,69 +6,32 @@ It routes on the path as it was sent: an encoded "/" in a key or an id is part o
 from __future__ import annotations
 
 import ipaddress
-import secrets
-import time
 from typing import Any
 
 from engine.serve.answering import Reply, failed
-from engine.serve.endpoint import ClientGone, send_reply
-from engine.serve.metrics import Metrics
+from engine.serve.endpoint import send_reply
 from engine.serve.tokens import Guard
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 OPERATION_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-METHODS_COUNTED = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 
 
 class Gate:
     """An ASGI application around another one. `hosts` are the names it may be addressed by, beside loopback ones."""
 
-    def __init__(
-        self, inner: Any, *, guard: Guard, hosts: frozenset[str], logger: Any, metrics: Metrics
-    ) -> None:
+    def __init__(self, inner: Any, *, guard: Guard, hosts: frozenset[str]) -> None:
         self._inner = inner
         self._guard = guard
         self._hosts = LOOPBACK_NAMES | hosts
-        self._logger = logger
-        self._metrics = metrics
-        self._process = secrets.token_hex(4)
-        self._requests = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        assert scope["type"] == "http", "neither lifespan nor sockets are served"
-        started_s = time.perf_counter()
-        self._requests += 1
-        request_id = f"{self._process}-{self._requests}"
         scope["path"] = scope["raw_path"].decode("ascii")
-        status = 0
-
-        async def noting_send(message: Any) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [
-                    *message["headers"],
-                    (b"cache-control", b"no-store"),
-                    (b"x-request-id", request_id.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                ]
-            await send(message)
-
-        try:
-            refusal = self._refusal(scope)
-            if refusal is None:
-                await self._inner(scope, receive, noting_send)
-            else:
-                await send_reply(noting_send, refusal)
-        except ClientGone:
-            status = status or 499
-        except Exception:
-            self._logger.error("request failed", request=request_id, exc_info=True)
-            if status == 0:
-                await send_reply(noting_send, _internal_error(request_id))
-        finally:
-            self._note(scope, request_id, status, time.perf_counter() - started_s)
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._inner(scope, receive, send)
+        else:
+            await send_reply(send, refusal)
 
     def _refusal(self, scope: Any) -> Reply | None:
         headers = _Headers(scope["headers"])
@@ -82,7 +45,7 @@ class Gate:
 
     def _wrong_place(self, headers: _Headers) -> Reply | None:
         """Refuse a change that a page of another origin, or a name rebound to this address, may have sent."""
-        name = _host_name(headers.host)
+        name = host_name(headers.host)
         if name is None or name not in self._hosts:
             return failed(
                 403,
@@ -96,20 +59,6 @@ class Gate:
                 "send the request from this server's own pages, or without an Origin header",
             )
         return None
-
-    def _note(self, scope: Any, request_id: str, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in METHODS_COUNTED else "OTHER"
-        route = scope.get("flickworld.route", "none")
-        self._metrics.observe(method, route, status, seconds)
-        self._logger.info(
-            "request",
-            request=request_id,
-            method=method,
-            route=route,
-            world=scope.get("path_params", {}).get("world"),
-            status=status,
-            ms=round(seconds * 1000, 3),
-        )
 
 
 class _Headers:
@@ -130,7 +79,7 @@ class _Headers:
                 self.origin = value
 
 
-def _host_name(host: bytes) -> str | None:
+def host_name(host: bytes) -> str | None:
     """The name in a Host header, without port and brackets; None where it is none."""
     text = host.decode("latin-1").lower()
     if text.startswith("["):
@@ -150,10 +99,6 @@ def _unauthorized(authorization: bytes | None) -> Reply:
     error = "the operator token is missing" if authorization is None else "the operator token is wrong"
     hint = "send Authorization: Bearer TOKEN; pw serve printed it once, and it lies in the data directory"
     return failed(401, error, hint, headers=((b"www-authenticate", b"Bearer"),))
-
-
-def _internal_error(request_id: str) -> Reply:
-    return failed(500, "the server made a mistake", f"its log says more under request {request_id}")
 
 
 def _shown(header: bytes) -> str:

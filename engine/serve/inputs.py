@@ -6,17 +6,26 @@ values may.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from engine import limits
-from engine.ids import WORLD_NAME_CHARS_MAX, BadId, check_request_id, check_world_name
+from engine.ids import (
+    WORLD_NAME_CHARS_MAX,
+    BadId,
+    check_check_name,
+    check_request_id,
+    check_world_id,
+    check_world_name,
+    is_definition_name,
+)
 
 Name = Annotated[str, Meta(min_length=1, max_length=WORLD_NAME_CHARS_MAX)]
 Note = Annotated[str, Meta(max_length=limits.NOTE_CHARS_MAX)]
 Number = Annotated[int, Meta(ge=0, le=limits.NUMBER_MAX)]
+Names = Annotated[list[str], Meta(max_length=limits.NAMES_LISTED_MAX)]
 Limit = Annotated[int, Meta(ge=1, le=limits.PAGE_ROWS_MAX)]
 
 
@@ -93,6 +102,70 @@ class Rollback(Body, frozen=True, kw_only=True):
     revision: Number
     reason: Note
     force: bool = False
+
+
+class EnrolCheck(Body, frozen=True, kw_only=True):
+    """`counterexample` is a develop source that makes it fail. With a `generator` the expression is a function."""
+
+    name: str
+    expression: str
+    counterexample: str
+    generator: str | None = None
+
+    def check(self) -> None:
+        super().check()
+        check_check_name(self.name)
+
+
+class RemoveCheck(Body, frozen=True, kw_only=True):
+    reason: Note
+
+
+class Retry(Body, frozen=True, kw_only=True):
+    """The body may be left out."""
+
+
+class AnswerIncident(Body, frozen=True, kw_only=True):
+    value: Any
+    reason: Note = ""
+
+
+class DismissIncident(Body, frozen=True, kw_only=True):
+    reason: Note
+
+
+class SetGrants(Input, frozen=True, kw_only=True):
+    """The ids of all the worlds that may be called from now on."""
+
+    worlds: Names
+
+    def check(self) -> None:
+        super().check()
+        for index, world in enumerate(self.worlds):
+            check_world_id(world, f"worlds[{index}]")
+
+
+class SetPage(Input, frozen=True, kw_only=True):
+    """Fields that are left out stay as they are. `newLink` makes another link, and the one before opens nothing."""
+
+    access: Literal["private", "link", "public"] | None = None
+    functions: Names | None = None
+    new_link: bool = False
+
+    def check(self) -> None:
+        super().check()
+        if self.access is None and self.functions is None and not self.new_link:
+            raise BadId("body", "changes nothing; give at least one of access, functions, newLink")
+        for index, name in enumerate(self.functions or []):
+            if not is_definition_name(name):
+                raise BadId(f"functions[{index}]", "must be an ASCII identifier of at most 128 characters")
+
+
+class PageCall(Input, frozen=True, kw_only=True):
+    """What a page's script sends."""
+
+    token: str
+    args: list[Any]
 
 
 class SetData(Body, frozen=True, kw_only=True):

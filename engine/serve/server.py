@@ -1,4 +1,4 @@
-"""The running server: one data directory, one port, until it is told to stop."""
+"""The running server: one data directory, a port for the operator API and one for pages, until it is told to stop."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import uvicorn
 
 from engine import limits
 from engine.host import LiveHost, live
-from engine.serve.app import make_app
+from engine.serve.app import make_apps
 from engine.serve.logs import make_logger
+from engine.serve.pages import open_keys
 from engine.serve.protocol import BoundedProtocol
 from engine.serve.tokens import open_guard
 
@@ -37,6 +38,7 @@ class Serving:
     """A server that takes requests. `token` is given only when it was made or taken just now."""
 
     url: str
+    pages_url: str
     token: str | None
     host: LiveHost
 
@@ -46,6 +48,8 @@ def run(
     *,
     address: str = "127.0.0.1",
     port: int = limits.PORT_DEFAULT,
+    pages_port: int | None = None,
+    pages_url: str | None = None,
     names: Sequence[str] = (),
     token: str | None = None,
     log_level: str = "info",
@@ -53,20 +57,24 @@ def run(
 ) -> None:
     """Serve `home` until SIGTERM or SIGINT: drain, seal the log, return.
 
-    `port` 0 takes a free one. `names` are host names that the server may be addressed by beside the loopback ones;
-    `token` is PW_TOKEN. `on_serving` is awaited once requests are taken.
+    `port` 0 takes a free one; the pages have the next one, unless `pages_port` says another. `pages_url` is where
+    visitors find them behind a proxy. `names` are host names that the server may be addressed by beside the
+    loopback ones; `token` is PW_TOKEN. `on_serving` is awaited once requests are taken.
     Raises CannotListen, BadToken, engine.host.CannotOpen.
     """
     _allow_many_connections()
-    listener = listen(address, port)
+    if pages_port is None:
+        pages_port = port + 1 if 0 < port < 65535 else 0
     logger = make_logger(log_level)
-    try:
+    with listen(address, port) as listener, listen(address, pages_port, "--pages-port") as pages_listener:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             stop = _stop_on_signals(runner.get_loop(), logger)
             runner.run(
                 serve(
                     home,
                     listener,
+                    pages_listener,
+                    pages_url=pages_url,
                     names=frozenset(names),
                     token=token,
                     logger=logger,
@@ -74,40 +82,51 @@ def run(
                     on_serving=on_serving,
                 )
             )
-    finally:
-        listener.close()
 
 
 async def serve(
     home: str,
     listener: socket.socket,
+    pages_listener: socket.socket,
     *,
+    pages_url: str | None = None,
     names: frozenset[str],
     token: str | None,
     logger: Any,
     stop: asyncio.Future[None],
     on_serving: Callable[[Serving], Awaitable[None]],
 ) -> None:
-    """`run` on a socket that listens, until `stop` is resolved."""
+    """`run` on sockets that listen, until `stop` is resolved."""
     host = live(home, loop=asyncio.get_running_loop())
     try:
         guard, new_token = open_guard(home, token)
+        keys = open_keys(home)
         await host.start()
     except BaseException:
         await host.close()
         raise
-    server = _Server(make_app(host, guard=guard, hosts=names, logger=logger))
-    accepting = asyncio.create_task(server.serve(sockets=[listener]))
-    url = _url_of(listener)
-    logger.info("serving", url=url, home=home)
+    serving = Serving(_url_of(listener), pages_url or _url_of(pages_listener), new_token, host)
+    apps = make_apps(
+        host,
+        guard=guard,
+        keys=keys,
+        hosts=names,
+        pages_url=serving.pages_url,
+        behind_proxy=pages_url is not None,
+        logger=logger,
+    )
+    accepting = [
+        _Accepting(app, socket) for app, socket in zip(apps, (listener, pages_listener), strict=True)
+    ]
+    logger.info("serving", url=serving.url, pages_url=serving.pages_url, home=home)
     try:
-        await on_serving(Serving(url, new_token, host))
-        await asyncio.wait({accepting, stop}, return_when=asyncio.FIRST_COMPLETED)
+        await on_serving(serving)
+        await asyncio.wait({stop, *(one.task for one in accepting)}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        await _end(host, server, accepting, logger)
+        await _end(host, accepting, logger)
 
 
-async def _end(host: LiveHost, server: _Server, accepting: asyncio.Task[None], logger: Any) -> None:
+async def _end(host: LiveHost, accepting: Sequence[_Accepting], logger: Any) -> None:
     """Drain while requests are still answered (503 to new work), then close the connections, then the directory."""
     logger.info("draining")
     try:
@@ -116,8 +135,9 @@ async def _end(host: LiveHost, server: _Server, accepting: asyncio.Task[None], l
         # Like a crash, and as safe: what ran becomes an interrupted incident when the directory is opened again.
         logger.error("work did not end in time; it will be an interrupted incident")
         os._exit(1)
-    server.should_exit = True
-    await accepting
+    for one in accepting:
+        one.server.should_exit = True
+    await asyncio.gather(*(one.task for one in accepting))
     await host.close()
     logger.info("stopped")
 
@@ -147,6 +167,14 @@ class _Server(uvicorn.Server):
         yield
 
 
+class _Accepting:
+    """One application on its socket."""
+
+    def __init__(self, app: Any, listener: socket.socket) -> None:
+        self.server = _Server(app)
+        self.task = asyncio.create_task(self.server.serve(sockets=[listener]))
+
+
 def _stop_on_signals(loop: asyncio.AbstractEventLoop, logger: Any) -> asyncio.Future[None]:
     """Resolved by the first SIGTERM or SIGINT; another one a second later or more ends the process at once.
 
@@ -169,8 +197,8 @@ def _stop_on_signals(loop: asyncio.AbstractEventLoop, logger: Any) -> asyncio.Fu
     return stop
 
 
-def listen(address: str, port: int) -> socket.socket:
-    """A socket that listens. Raises CannotListen."""
+def listen(address: str, port: int, option: str = "--port") -> socket.socket:
+    """A socket that listens. Raises CannotListen, which names the `option` that chooses the port."""
     try:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return socket.create_server((address, port), family=family, backlog=2048)
@@ -178,10 +206,10 @@ def listen(address: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise CannotListen(
                 f"port {port} of {address} is in use. A server may be running already: `pw worlds` asks it; "
-                "else choose another --port"
+                f"else choose another {option}"
             ) from None
         if error.errno == errno.EACCES:
-            raise CannotListen(f"port {port} needs privileges; choose a --port from 1024 on") from None
+            raise CannotListen(f"port {port} needs privileges; choose a {option} from 1024 on") from None
         raise CannotListen(f"cannot listen on {address} port {port}: {error.strerror or error}") from None
 
 

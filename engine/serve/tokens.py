@@ -70,12 +70,13 @@ def _first_guard(home: str, wanted: str | None) -> tuple[Guard, str]:
     token = wanted or secrets.token_urlsafe(32)
     digest = hashlib.sha256(token.encode("ascii")).hexdigest()
     # The token first: a crash in between leaves no hash, so the next start does it all again.
-    _write_private(home, TOKEN_FILE, token + "\n")
-    _write_private(home, HASH_FILE, digest + "\n")
+    write_private(home, TOKEN_FILE, token + "\n")
+    write_private(home, HASH_FILE, digest + "\n")
     return Guard(digest), token
 
 
-def _write_private(home: str, name: str, content: str) -> None:
+def write_private(home: str, name: str, content: str) -> None:
+    """Write a small file that only the owner can read, so that a crash leaves the old one or the new one."""
     path = os.path.join(home, name)
     temporary = path + ".tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -11,9 +11,12 @@ from served import Served
 
 from engine.serve.metrics import Metrics
 from engine.serve.openapi import document
+from engine.serve.pages import Keys
 from engine.serve.routes import ENDPOINTS
+from engine.serve.routes.page import PageRoutes
 
-DOCUMENT = document((*ENDPOINTS, Metrics(dict).endpoint()), version="1")
+ALL = (*ENDPOINTS, *PageRoutes(Keys(bytes(32)), "http://localhost").endpoints(), Metrics(dict).endpoint())
+DOCUMENT = document(ALL, version="1")
 
 
 def operation(method: str, path: str) -> dict[str, Any]:
@@ -26,7 +29,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 def test_every_endpoint_is_described_with_its_path_parameters() -> None:
-    assert sum(map(len, DOCUMENT["paths"].values())) == len(ENDPOINTS) + 1
+    assert sum(map(len, DOCUMENT["paths"].values())) == len(ALL)
     for path, operations in DOCUMENT["paths"].items():
         for described in operations.values():
             named = {one["name"] for one in described["parameters"] if one["in"] == "path"}
@@ -43,6 +46,7 @@ def test_a_call_is_described_as_it_is() -> None:
     call = operation("post", "/api/worlds/{world}/call/{function}")
     assert sorted(call["responses"]) == [
         "200",
+        "202",
         "400",
         "401",
         "403",

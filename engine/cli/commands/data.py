@@ -6,14 +6,14 @@ import click
 
 from engine.cli.arguments import argument_value
 from engine.cli.output import note, say, show_json, table
-from engine.cli.shared import ROWS, Command, Pw
+from engine.cli.shared import ROWS, Command, ListingGroup, Pw
 
 _REASON = click.option("--reason", required=True, help="Why; kept in the record.")
 
 
-@click.group()
+@click.group(cls=ListingGroup)
 def data() -> None:
-    """List, read, set and delete a world's data."""
+    """List, read, set and delete a world's data. `pw data WORLD` is `pw data list WORLD`."""
 
 
 @data.command("list", cls=Command)

@@ -46,3 +46,14 @@ def _show(pw: Pw, world: str, n: int) -> None:
     show_logs(row.logs)
     say("arguments:")
     show_json(bytes(row.args))
+    for heard in row.answers:
+        say(f"heard from {heard.world}.{heard.function}: {heard.value}")
+    if row.retried is not None:
+        say(f"retried: record {row.retried}")
+    if row.closed_reason:
+        say(f"closed: {row.closed_reason}")
+    if row.answer is not None:
+        say("answered by hand:")
+        show_json(bytes(row.answer))
+    if row.state == "open":
+        note(f"pw retry {world} {n}, or pw answer, or pw dismiss")

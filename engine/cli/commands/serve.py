@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     default=limits.PORT_DEFAULT,
     help="The port [8787]; 0 takes a free one.",
 )
+@click.option(
+    "--pages-port",
+    type=click.IntRange(0, 65535),
+    help="The port of the worlds' pages [8788, the one after --port].",
+)
+@click.option("--pages-url", metavar="URL", help="Where visitors find the pages, behind a proxy.")
 @click.option("--host", "address", default="127.0.0.1", help="The address to listen on [127.0.0.1].")
 @click.option("--allow-host", "names", metavar="NAME", multiple=True, help="A host name that clients use.")
 @click.option(
@@ -32,7 +39,14 @@ if TYPE_CHECKING:
 )
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info")
 def serve(
-    pw: Pw, port: int, address: str, names: tuple[str, ...], examples: str | None, log_level: str
+    pw: Pw,
+    port: int,
+    pages_port: int | None,
+    pages_url: str | None,
+    address: str,
+    names: tuple[str, ...],
+    examples: str | None,
+    log_level: str,
 ) -> None:
     """Serve the data directory --home until SIGTERM or Ctrl-C.
 
@@ -53,6 +67,8 @@ def serve(
             pw.home,
             address=address,
             port=port,
+            pages_port=pages_port,
+            pages_url=_checked(pages_url),
             names=names,
             token=os.environ.get("PW_TOKEN"),
             log_level=log_level,
@@ -62,12 +78,25 @@ def serve(
         raise click.ClickException(str(error)) from None
 
 
+def _checked(pages_url: str | None) -> str | None:
+    """A URL of a whole host: pages live at its root."""
+    if pages_url is None:
+        return None
+    parts = urlsplit(pages_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise click.UsageError(
+            "--pages-url: must be http:// or https:// and a host of its own, without a path"
+        )
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
 def _announce(pw: Pw, serving: Serving, first: list[str] | None) -> None:
     say(f"Serving {pw.home} at {serving.url}")
     if serving.token is not None:
         say(f"Sign in (shown once): {serving.url}/#token={serving.token}")
     else:
         say(f"API docs: {serving.url}/docs (the token is in {pw.home}/operator-token)")
+    say(f"Pages of worlds: {serving.pages_url}/w/ID/")
     options = [] if serving.url == SERVER_DEFAULT else ["--server", serving.url]
     if pw.home != Pw(server=None, home=None, as_json=False).home:
         options += ["--home", pw.home]

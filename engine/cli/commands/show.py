@@ -11,9 +11,12 @@ from engine.cli.shared import Pw, command
 @command()
 @click.argument("world")
 @click.argument("name", required=False)
-def show(pw: Pw, world: str, name: str | None) -> None:
+@click.option("--graph", is_flag=True, help="Show who calls whom, both ways.")
+def show(pw: Pw, world: str, name: str | None, graph: bool) -> None:
     """Show a world and its definitions, or the definition NAME with its source."""
-    if name is None:
+    if graph:
+        _show_graph(pw, pw.world(world), name)
+    elif name is None:
         _show_world(pw, pw.world(world))
     else:
         _show_definition(pw, pw.world(world), name)
@@ -44,6 +47,22 @@ def _show_world(pw: Pw, world: str) -> None:
             ["name", "kind", "parameters", "version", "doc"],
             [[row.name, row.kind, ", ".join(row.params), row.version, row.doc] for row in definitions],
         )
+
+
+def _show_graph(pw: Pw, world: str, name: str | None) -> None:
+    graph = pw.client.graph(world)
+    if pw.show_raw():
+        return
+    if name is not None and name not in graph.calls:
+        raise click.ClickException(f"{name} is not defined")
+    table(
+        ["name", "calls", "called by"],
+        [
+            [one, ", ".join(called), ", ".join(graph.called_by.get(one, []))]
+            for one, called in graph.calls.items()
+            if name is None or one == name
+        ],
+    )
 
 
 def _show_definition(pw: Pw, world: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What has happened: revisions, rejections, incidents, the record."""
+"""What has happened: revisions, rejections, the record."""
 
 from __future__ import annotations
 
@@ -32,17 +32,6 @@ async def rejection(host: LiveHost, asked: Asked) -> Any:
     return host.rejection(asked.params["world"], number_of(asked.params["n"], "n"))
 
 
-async def incidents(host: LiveHost, asked: Asked) -> Any:
-    """List incidents, newest first."""
-    query = asked.query
-    return host.incidents(asked.params["world"], limit=query.limit, before=query.before)
-
-
-async def incident(host: LiveHost, asked: Asked) -> Any:
-    """Show one incident: everything needed to run it again."""
-    return host.incident(asked.params["world"], number_of(asked.params["n"], "n"))
-
-
 async def log(host: LiveHost, asked: Asked) -> Any:
     """List the world's records, oldest first."""
     after = -1 if asked.query.after is None else asked.query.after
@@ -66,13 +55,5 @@ ENDPOINTS = (
         query=inputs.NewestFirst,
     ),
     Endpoint("GET", "/api/worlds/{world}/rejections/{n}", rejection, (answers.RejectionRow,)),
-    Endpoint(
-        "GET",
-        "/api/worlds/{world}/incidents",
-        incidents,
-        (answers.IncidentPage,),
-        query=inputs.NewestFirst,
-    ),
-    Endpoint("GET", "/api/worlds/{world}/incidents/{n}", incident, (answers.IncidentRow,)),
     Endpoint("GET", "/api/worlds/{world}/log", log, (answers.LogPage,), query=inputs.LogQuery),
 )

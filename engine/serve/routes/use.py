@@ -8,8 +8,9 @@ from engine import ids
 from engine.host import LiveHost, answers
 from engine.hub import messages as hub
 from engine.serve import inputs
+from engine.serve.answering import started
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
-from engine.serve.reading import canonical_json
+from engine.serve.reading import canonical_json, number_of
 
 
 async def call(host: LiveHost, asked: Asked) -> Any:
@@ -18,8 +19,27 @@ async def call(host: LiveHost, asked: Asked) -> Any:
     args = canonical_json(body.args, "args")
     if not ids.is_definition_name(function):
         return answers.Missing(ok=False, error=f"{function[:200]} is not defined")
-    operation = hub.Call(function=function, args=args)
-    return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
+    operation = hub.Call(function=function, args=args, asynchronous=asked.wants_no_wait)
+    return await called(host, asked, operation)
+
+
+async def called(host: LiveHost, asked: Asked, operation: hub.Call) -> Any:
+    """Perform a call: its answer, or 202 and where to ask for it."""
+    world = asked.params["world"]
+    answer = await host.perform(world, operation, actor=ACTOR, request_id=asked.body.request_id)
+    if isinstance(answer, answers.Started):
+        return started(answer, f"/api/worlds/{world}/operations/{answer.operation}")
+    return answer
+
+
+async def operation(host: LiveHost, asked: Asked) -> Any:
+    """What became of a call that was answered 202: its answer, once it has ended."""
+    return host.operation(asked.params["world"], number_of(asked.params["n"], "n"))
+
+
+async def graph(host: LiveHost, asked: Asked) -> Any:
+    """Who calls whom, both ways."""
+    return host.graph(asked.params["world"])
 
 
 async def execute(host: LiveHost, asked: Asked) -> Any:
@@ -44,12 +64,13 @@ async def source(host: LiveHost, asked: Asked) -> Any:
     return {"files": host.source(asked.params["world"])}
 
 
+CALL_ANSWERS = (answers.CallOk, answers.CallFailed, answers.Started, answers.Missing, answers.Refused)
 ENDPOINTS = (
     Endpoint(
         "POST",
         "/api/worlds/{world}/call/{function}",
         call,
-        (answers.CallOk, answers.CallFailed, answers.Missing, answers.Refused),
+        CALL_ANSWERS,
         body=inputs.Call,
     ),
     Endpoint(
@@ -61,5 +82,7 @@ ENDPOINTS = (
     ),
     Endpoint("GET", "/api/worlds/{world}/functions", functions, (list[answers.DefinitionRow],)),
     Endpoint("GET", "/api/worlds/{world}/functions/{name}", function, (answers.DefinitionRow,)),
+    Endpoint("GET", "/api/worlds/{world}/graph", graph, (answers.Graph,)),
+    Endpoint("GET", "/api/worlds/{world}/operations/{n}", operation, (answers.OperationState,)),
     Endpoint("GET", "/api/worlds/{world}/source", source, (dict[str, dict[str, str]],)),
 )
