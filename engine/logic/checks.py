@@ -19,7 +19,7 @@ from engine.logic.generators import Generator, GeneratorError
 from engine.logic.image import HeapImage
 from engine.logic.jobs import Alone, Catalogue, RejectionKind, Runs, SourceLookup
 from engine.logic.source import SourceError, expression_program
-from engine.logic.vm import GuestError, Interrupt, Job, text_of, wtf8
+from engine.logic.vm import GuestError, Interrupt, Job, JobResult, text_of, wtf8
 
 STILL_HOLDS = "it still holds with the counterexample"
 BrokenKind = RejectionKind | Literal["check", "vacuous"]
@@ -221,11 +221,9 @@ class _Court:
         failure = _Trial(self, check, outcome.image, seed).first_failure()
         if failure is None:
             return STILL_HOLDS
-        return (
-            f"with the counterexample it comes to no result: {failure.reason}"
-            if failure.kind == "spent"
-            else None
-        )
+        if failure.kind == "spent":
+            return f"with the counterexample it comes to no result: {failure.reason}"
+        return None
 
 
 class _Trial:
@@ -238,21 +236,29 @@ class _Trial:
         self._seed = seed
         self._fuel_left = limits.CHECK_FUEL_MAX
         self._runs_left = limits.CHECK_SHRINK_RUNS_MAX
-        self._failures: dict[bytes | None, _Failure | None] = {}  # a run always comes to the same
+        self._failures: dict[bytes, _Failure | None] = {}  # a run always comes to the same
         self._error: SourceError | None = None
         try:
             program = expression_program(check.expression)
         except SourceError as error:
             self._error = error
             return
-        self._request = program_request(b"tv", program)
+        self._program = program
         self._programs = programs_of(court.lookup, program)
 
     def first_failure(self) -> _Failure | None:
         if self._error is not None:
             return _Failure("syntax", str(self._error), None)
-        inputs = self._check.inputs if self._check.generator is not None else (None,)
-        return next((failure for each in inputs if (failure := self._failure(each)) is not None), None)
+        if self._check.generator is None:
+            return self._judged(self._job(program_request(b"tv", self._program)), None)
+        compiled = self._job(program_request(b"tc", self._program), keep_heap=True)
+        failure = self._judged(compiled, None)
+        if failure is not None:
+            return failure
+        assert compiled.image is not None, "a job that is ok keeps its heap"
+        self._image = compiled.image
+        failures = (self._failure(each) for each in self._check.inputs)
+        return next((failure for failure in failures if failure is not None), None)
 
     def smallest(self, failure: _Failure) -> _Failure:
         """The failure of the smallest input that shrinking leads to, within a budget of its own."""
@@ -263,7 +269,7 @@ class _Trial:
             found = self._court.generator(self._check).smallest(self._fails)
         except GeneratorError:  # the change broke it too; the input as it was drawn must do
             return failure
-        return (self._failures[found] if found is not None else None) or failure
+        return failure if found is None else self._failures[found] or failure
 
     def _fails(self, input_: bytes) -> bool:
         if input_ not in self._failures:
@@ -273,27 +279,30 @@ class _Trial:
         failure = self._failure(input_)
         return failure is not None and failure.kind != "spent"
 
-    def _failure(self, input_: bytes | None) -> _Failure | None:
-        """Run the check once; None if it holds."""
+    def _failure(self, input_: bytes) -> _Failure | None:
+        """Run the compiled check once; None if it holds."""
         if input_ not in self._failures:
-            self._failures[input_] = self._run(input_)
+            self._failures[input_] = self._judged(self._job(b"tr" + input_), input_)
         return self._failures[input_]
 
-    def _run(self, input_: bytes | None) -> _Failure | None:
-        head, _, code = self._request.partition(b"\n")
+    def _job(self, request: bytes, *, keep_heap: bool = False) -> JobResult:
         result = self._court.pool.run(
             Job(
                 image=self._image,
-                request=b"%s\n%s\n%s" % (head, input_ or b"", code),
+                request=request,
                 collect_request=OUTCOME,
                 clock_ms=CLOCK_MS,
                 seed=self._seed,
                 fuel=max(self._fuel_left, 1),
                 host=_Host(_NoRows(), Alone(), Journal()),
+                keep_heap=keep_heap,
                 interrupt=self._court.interrupt,
             )
         )
         self._fuel_left -= result.fuel_used
+        return result
+
+    def _judged(self, result: JobResult, input_: bytes | None) -> _Failure | None:
         ended = ended_early(result)
         if ended is not None:
             return _Failure("check" if ended[0] == "threw" else "spent", ended[1], input_)

@@ -1,6 +1,8 @@
 // Checks, and the language of the generators that their inputs are drawn with. Only scratch copies see any of it.
 //
-//   tv FILE LENGTH \n INPUT \n CODE  evaluate a check; if there is an INPUT (JSON text), call its value with that
+//   tv FILE LENGTH \n CODE           evaluate a check
+//   tc FILE LENGTH \n CODE           compile a check that has a generator
+//   tr INPUT                         evaluate it, and call what that gives with an input (JSON text)
 //   tg FILE LENGTH \n CODE           evaluate a generator; the outcome is its plan, a list of nodes, children first
 //   tm DRAWN                         what the generator makes of what the host drew for its plan
 //   tp NODE DRAWN                    whether the filter NODE lets through what was drawn for the node below it
@@ -26,18 +28,27 @@ const shownValue = (value) => {
   }
 };
 
-const evaluateCheck = (text) => {
+let checked; // the check that this heap has compiled
+
+const compileCheck = (text) => {
   begin();
-  const [file, length, rest] = wordsAndCode(text);
-  const end = rest.indexOf("\n");
-  const run = compiled(rest.slice(end + 1), file, length);
-  if (run === undefined) return;
+  const [file, length, code] = wordsAndCode(text);
+  checked = compiled(code, file, length);
+  if (checked !== undefined) done();
+};
+
+const runCheck = (evaluated) => {
+  begin();
   try {
-    const value = run();
-    settle(end === 0 ? value : applyCheck(value, parse(rest.slice(0, end))), judgeValue);
+    settle(evaluated(), judgeValue);
   } catch (error) {
     fail(error);
   }
+};
+
+const evaluateCheck = (text) => {
+  compileCheck(text);
+  if (checked !== undefined) runCheck(checked);
 };
 
 const applyCheck = (check, input) => {
@@ -232,6 +243,10 @@ const answerTest = (text) => {
   switch (text[1]) {
     case "v":
       return evaluateCheck(text.slice(1));
+    case "c":
+      return compileCheck(text.slice(1));
+    case "r":
+      return runCheck(() => applyCheck(checked(), parse(text.slice(2))));
     case "g":
       return evaluateGenerator(text.slice(1));
     case "m":
