@@ -10,28 +10,13 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
-from served import TOKEN, Served
+from click.testing import Result
+from served import Served
 
 from engine.cli import COMMANDS, main
 from engine.serve.client import Client
 
 Pw = Callable[..., Result]
-
-
-@pytest.fixture
-def pw(served: Served, monkeypatch: pytest.MonkeyPatch) -> Pw:
-    """Run `pw` in this process; the server and token come from the environment."""
-    monkeypatch.setenv("PW_SERVER", served.url)
-    monkeypatch.setenv("PW_TOKEN", TOKEN)
-    monkeypatch.delenv("PW_HOME", raising=False)
-
-    def run(*args: str, status: int = 0, stdin: str | None = None) -> Result:
-        result = CliRunner().invoke(main, list(args), input=stdin, prog_name="pw", catch_exceptions=False)
-        assert result.exit_code == status, result.output
-        return result
-
-    return run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
-from limits import RateLimitItem, RateLimitItemPerMinute
+from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
 
@@ -42,10 +42,11 @@ class Site:
         self._hosts = LOOPBACK_NAMES | hosts
         if self._url:
             self._hosts |= {urlsplit(self._url).hostname or ""}
-        self._rates = SlidingWindowCounterRateLimiter(MemoryStorage())
-        self._views = RateLimitItemPerMinute(limits.PAGE_VIEWS_A_MINUTE_MAX)
-        self._calls = RateLimitItemPerMinute(limits.PAGE_CALLS_A_MINUTE_MAX)
-        self._visitor_calls = RateLimitItemPerMinute(limits.PAGE_VISITOR_CALLS_A_MINUTE_MAX)
+        self._rates = Rates(
+            views=limits.PAGE_VIEWS_A_MINUTE_MAX,
+            calls=limits.PAGE_CALLS_A_MINUTE_MAX,
+            visitor_calls=limits.PAGE_VISITOR_CALLS_A_MINUTE_MAX,
+        )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         asked = _Asked(scope)
@@ -68,9 +69,6 @@ class Site:
         client = (asked.scope.get("client") or ("",))[0]
         forwarded = asked.header(b"x-forwarded-for").decode("latin-1").rpartition(",")[2].strip()
         return forwarded[:64] if self._url and forwarded else client
-
-    def _too_often(self, rate: RateLimitItem, *who: str) -> bool:
-        return not self._rates.hit(rate, *who)
 
     # ---- views --------------------------------------------------------------------------------------------
 
@@ -99,7 +97,7 @@ class Site:
             )
         if not _is_of_pages(asked, self._origin(asked)):
             return showing.message(403, "Not from here", "Another site may not send forms to this page.")
-        if self._too_often(self._views, "view", self._visitor(asked), address.world):
+        if not self._rates.view(self._visitor(asked), address.world):
             return showing.message(429, "Too often", "Wait a little, then load it again.", headers=SOON)
         if not address.path:
             return _to_its_root(address, asked.scope["query_string"])
@@ -146,13 +144,13 @@ class Site:
     async def _call(self, asked: _Asked, receive: Any) -> Reply:
         world, _, function = asked.path.removeprefix("/call/").partition("/")
         function = percent_decoded(function.encode("ascii"), "function")
-        if self._too_often(self._visitor_calls, "call", self._visitor(asked), world[:64]):
+        if not self._rates.visitor_call(self._visitor(asked), world[:64]):
             return _slower()
         body = read_input(await read_body(asked.scope, receive), inputs.PageCall)
         access = self._host.page(world)
         if not self._keys.admits(world, body.token, access):
             return _no_token()
-        if self._too_often(self._calls, "page", body.token):
+        if not self._rates.call(body.token):
             return _slower()
         if function not in access.functions or not is_definition_name(function):
             return failed(
@@ -163,6 +161,25 @@ class Site:
         operation = hub.Call(function, canonical_json(body.args, "args"))
         answer = await self._host.perform(world, operation, actor=ACTOR)
         return reply_to(_for_a_page(answer))
+
+
+class Rates:
+    """How often is too often, a minute. Each method counts one and says whether it may be."""
+
+    def __init__(self, *, views: int, calls: int, visitor_calls: int) -> None:
+        self._kept = SlidingWindowCounterRateLimiter(MemoryStorage())
+        self._views = RateLimitItemPerMinute(views)
+        self._calls = RateLimitItemPerMinute(calls)
+        self._visitor_calls = RateLimitItemPerMinute(visitor_calls)
+
+    def view(self, visitor: str, world: str) -> bool:
+        return self._kept.hit(self._views, "view", visitor, world)
+
+    def call(self, token: str) -> bool:
+        return self._kept.hit(self._calls, "page", token)
+
+    def visitor_call(self, visitor: str, world: str) -> bool:
+        return self._kept.hit(self._visitor_calls, "call", visitor, world)
 
 
 class _Asked:
