@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* cffi: begin */
-#define PW_NATIVE_VERSION 2
+#define PW_NATIVE_VERSION 3
 
 typedef struct pw_engine pw_engine;
 typedef struct pw_base pw_base;

@@ -54,6 +54,7 @@ EXPORTS = (
 )
 HOST_NAME = b"host"
 COMPILE_NAME = b"compile"
+COLLECT_NAME = b"collect"
 INTERRUPT = wasmtime.TrapCode.INTERRUPT.value
 WASI_BADF, WASI_NOSYS = 8, 52
 _U32 = struct.Struct("<I")
@@ -285,7 +286,9 @@ class Machine:
             return 0
         self._host_calls_nested += 1
         try:
-            return self._host(first, second) if name == HOST_NAME else self._compile(first, second)
+            if name == HOST_NAME:
+                return self._host(first, second)
+            return (self._collect if name == COLLECT_NAME else self._compile)(first, second)
         finally:
             self._host_calls_nested -= 1
 
@@ -312,6 +315,13 @@ class Machine:
             self.call("qjs_free_value", value)
             return 0
         return value
+
+    def _collect(self, first: GuestText, second: GuestText) -> int:
+        """Collect garbage in the midst of a job, at a point that the guest chose."""
+        self.call("qjs_free_cstring", second[0])
+        self.call("qjs_free_cstring", first[0])
+        self.call("qjs_run_gc")
+        return self.call("qjs_get_undefined")
 
     def _throw_in_guest(self, error: GuestError) -> int:
         """Leave the error pending in the guest: 0 tells the trampoline so."""
