@@ -215,6 +215,13 @@ class _Attempt:
             states=states,
             globals=(*self._before.globals, *told["globals"]),
         )
+        size_bytes = _catalogue_bytes(catalogue)
+        if size_bytes > limits.CATALOGUE_BYTES_MAX:
+            return self._rejected(
+                "size",
+                f"with it the definitions of the world are {size_bytes} bytes of text; "
+                f"at most {limits.CATALOGUE_BYTES_MAX} are allowed",
+            )
         return AttemptOutcome(
             verdict="accepted", fuel=0, image=result.image, catalogue=catalogue, changes=changes
         )
@@ -338,6 +345,14 @@ def _identity(definition: Definition) -> tuple[object, ...]:
     """What makes two definitions the same; of a library file its text says nothing."""
     origin = definition.origin if definition.is_library_file else ""
     return definition.kind, definition.version, definition.doc, definition.source, origin
+
+
+def _catalogue_bytes(catalogue: Catalogue) -> int:
+    """About what the largest record of this catalogue takes: that of a rollback to it from an empty world."""
+    texts = [*catalogue.globals]
+    for definition in catalogue.definitions:
+        texts += [definition.name, definition.name, definition.doc, definition.source, *definition.params]
+    return sum(len(wtf8(text)) + limits.DATA_WRITE_BYTES_ABOUT for text in texts)
 
 
 def _by_name(definitions: list[Definition]) -> tuple[Definition, ...]:

@@ -182,9 +182,21 @@ class Machine:
                 self._stopped = Stopped("trap", trap_name(code.value if code is not None else None))
         return self._stopped
 
+    def drain(self) -> None:
+        """Run the microtasks that wait, and those that they make. Raises Threw."""
+        while self.call("qjs_is_job_pending"):
+            if self.call("qjs_execute_pending_job") & 0x80000000:
+                raise Threw(self.take_exception())
+
     def collect(self) -> None:
-        """Collect garbage and leave HEAP_SLACK_BYTES free, so that few jobs on this heap outgrow their VM."""
+        """Collect garbage and leave HEAP_SLACK_BYTES free, so that few jobs on this heap outgrow their VM.
+
+        Finalisers run too: a kept heap must not hold work for the next job. Raises Threw.
+        """
         self.call("qjs_run_gc")
+        while self.call("qjs_is_job_pending"):
+            self.drain()
+            self.call("qjs_run_gc")
         slack = self.call("wasm_malloc", limits.HEAP_SLACK_BYTES)
         if slack:
             self.call("wasm_free", slack)
