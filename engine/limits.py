@@ -33,10 +33,16 @@ RESULT_BYTES_MAX = 1 * MIB
 DATA_VALUE_BYTES_MAX = 256 * KIB
 DATA_KEY_BYTES_MAX = 1 * KIB
 DATA_ROWS_UNPAGED_MAX = 10_000
+DATA_LIST_BYTES_MAX = 16 * MIB  # of the rows that one list gives
+DATA_WRITES_BYTES_MAX = 8 * MIB  # of all that one call leaves written
+DATA_WRITE_BYTES_ABOUT = 16  # what a write takes in a record besides key and value
+DATA_READS_MAX = 100_000  # different keys and ranges that one call reads
+CATALOGUE_BYTES_MAX = 8 * MIB  # texts, names and docs of all definitions of a world
 CONSOLE_LINES_MAX = 200
 CONSOLE_BYTES_MAX = 16 * KIB
 BODY_BYTES_MAX = 8 * MIB
 ERROR_CHARS_MAX = 4000
+ERROR_CHARS_READ_MAX = 16 * ERROR_CHARS_MAX  # of which frames of the prelude are left out
 
 # Checks
 CHECK_INPUTS = 50
@@ -121,6 +127,10 @@ assert WASM_PAGE_BYTES % PAGE_BYTES == 0, "a wasm page is whole snapshot pages"
 assert DATA_VALUE_BYTES_MAX <= RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a stored value fits in a result"
 assert ARGUMENTS_BYTES_MAX <= BODY_BYTES_MAX and SOURCE_BYTES_MAX <= BODY_BYTES_MAX, "a body holds them"
 assert PEER_BYTES_MAX + RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a record holds the answers that a call was given"
+assert (
+    DATA_WRITES_BYTES_MAX + PEER_BYTES_MAX + RESULT_BYTES_MAX + ARGUMENTS_BYTES_MAX + MIB <= LOG_BATCH_BYTES_MAX
+), "whatever a call does fits in a batch: no world can stop the log"
+assert CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX <= LOG_BATCH_BYTES_MAX, "so does a revision, and a rollback to any"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
 assert CHECK_INPUTS * CHECK_INPUT_BYTES_MAX <= BODY_BYTES_MAX, "a check's inputs fit in a record"

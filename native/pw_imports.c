@@ -63,9 +63,22 @@ static uint32_t compile(pw_vm *vm, guest_text source, guest_text filename)
     return value;
 }
 
+/* Collect garbage in the midst of a job, at a point that the guest chose: the same on every machine. */
+static uint32_t collect(pw_vm *vm, guest_text first, guest_text second)
+{
+    CALL(vm, qjs_free_cstring, second.ptr);
+    CALL(vm, qjs_free_cstring, first.ptr);
+    CALL0(vm, qjs_run_gc);
+    return CALL0(vm, qjs_get_undefined);
+}
+
+static bool is_named(const uint8_t *name, uint32_t name_len, const char *wanted)
+{
+    return name_len == strlen(wanted) && memcmp(name, wanted, name_len) == 0;
+}
+
 static uint32_t host_call(pw_vm *vm, const wasmtime_val_raw_t *raw)
 {
-    static const char host_name[] = "host";
     uint32_t name_len = (uint32_t)raw[1].i32, values[2];
     if (!vm->job) {
         guest_stop(vm, PW_TRAP);
@@ -77,7 +90,9 @@ static uint32_t host_call(pw_vm *vm, const wasmtime_val_raw_t *raw)
     const uint8_t *there = guest_at(vm, (uint32_t)raw[4].i32, sizeof values);
     if (!name || !there)
         return 0;
-    bool is_host = name_len == sizeof host_name - 1 && memcmp(name, host_name, name_len) == 0;
+    uint32_t (*function)(pw_vm *, guest_text, guest_text) = is_named(name, name_len, "host")      ? host
+                                                            : is_named(name, name_len, "collect") ? collect
+                                                                                                  : compile;
     memcpy(values, there, sizeof values);
     if (vm->host_calls_nested == HOST_CALLS_NESTED_MAX)
         return throw_message(vm, "RangeError", "Maximum call stack size exceeded");
@@ -85,7 +100,7 @@ static uint32_t host_call(pw_vm *vm, const wasmtime_val_raw_t *raw)
     if (!guest_borrow_text(vm, values[0], &first) || !guest_borrow_text(vm, values[1], &second))
         return 0;
     vm->host_calls_nested++;
-    uint32_t value = is_host ? host(vm, first, second) : compile(vm, first, second);
+    uint32_t value = function(vm, first, second);
     vm->host_calls_nested--;
     return value;
 }

@@ -150,18 +150,39 @@ static bool waits(const pw_job *job, const pw_result *result)
     return job->park_mark && result->has_text && result->text_len && (uint8_t)result->text[0] == job->park_mark;
 }
 
-static int steps(pw_vm *vm, const pw_base *base, const char *request, const char *collect_request, pw_result *result)
+/* Run the microtasks that wait, and those that they make. PW_OK or PW_THREW. */
+static int drain(pw_vm *vm, pw_result *result)
 {
-    const pw_job *job = vm->job;
-    if (enter(vm, request, job->request_len, !job->has_collect_request, result) == PW_THREW)
-        return PW_THREW;
     while (CALL0(vm, qjs_is_job_pending))
         if ((int32_t)CALL0(vm, qjs_execute_pending_job) < 0) {
             take_exception(vm, result);
             return PW_THREW;
         }
-    if (job->collect_garbage) {
+    return PW_OK;
+}
+
+/* Collect until no finaliser has anything left to say: a kept heap must not hold work for the next job. */
+static int collect_garbage(pw_vm *vm, pw_result *result)
+{
+    CALL0(vm, qjs_run_gc);
+    while (CALL0(vm, qjs_is_job_pending)) {
+        if (drain(vm, result) == PW_THREW)
+            return PW_THREW;
         CALL0(vm, qjs_run_gc);
+    }
+    return PW_OK;
+}
+
+static int steps(pw_vm *vm, const pw_base *base, const char *request, const char *collect_request, pw_result *result)
+{
+    const pw_job *job = vm->job;
+    if (enter(vm, request, job->request_len, !job->has_collect_request, result) == PW_THREW)
+        return PW_THREW;
+    if (drain(vm, result) == PW_THREW)
+        return PW_THREW;
+    if (job->collect_garbage) {
+        if (collect_garbage(vm, result) == PW_THREW)
+            return PW_THREW;
         uint32_t slack = CALL(vm, wasm_malloc, job->slack_bytes);
         if (slack)
             CALL(vm, wasm_free, slack);
@@ -195,7 +216,6 @@ void pw_vm_run(pw_vm *vm, const pw_job *job, const pw_base *base, const char *pa
     }
     result->status = vm->stopped;
     result->trap_code = vm->trap_code;
-    result->size_bytes = vm->memory->size_bytes;
     result->grew = vm->memory->size_bytes != job->size_bytes;
     wasmtime_error_t *error = pw_api.wasmtime_context_get_fuel(vm->context, &result->fuel_left);
     if (pw_take_error(error, "fuel"))

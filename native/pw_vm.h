@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* cffi: begin */
-#define PW_NATIVE_VERSION 2
+#define PW_NATIVE_VERSION 3
 
 typedef struct pw_engine pw_engine;
 typedef struct pw_base pw_base;
@@ -59,7 +59,7 @@ typedef struct {
     int grew;
     int has_text;
     uint64_t fuel_left;
-    size_t size_bytes; /* of the memory, afterwards */
+    size_t size_bytes; /* of the kept heap: collecting the outcome may grow the memory further */
     const char *text;  /* until the VM's next call */
     size_t text_len;
     size_t pages_count; /* of the kept heap */

@@ -26,7 +26,7 @@ from engine.logic.jobs import (
 )
 from engine.logic.prelude import PRELUDE_VERSION, prelude_source
 from engine.logic.source import Program, SourceError, develop_program, library_program, restored_text
-from engine.logic.syntax import Syntax, free_names, params_of
+from engine.logic.syntax import Syntax, free_names, has_private_members, params_of
 from engine.logic.vm import GuestError, Interrupt, Job, JobResult, text_of, wtf8
 
 _WORD = re.compile(r"[\w$]+")
@@ -204,6 +204,9 @@ class _Attempt:
         states = tuple((name, version) for name, version in told["states"])
         if not different and not told["called"] and self._is_same_heap(result.image):
             return AttemptOutcome(verdict="unchanged", fuel=0, catalogue=self._before)
+        broken = self._broken_private(touched, told["stale"])
+        if broken is not None:
+            return self._rejected("threw", broken)
         kept = [d for d in self._before.definitions if d.name not in touched]
         definitions = [*kept, *(definition for definition in touched.values() if definition is not None)]
         catalogue = replace(
@@ -212,6 +215,13 @@ class _Attempt:
             states=states,
             globals=(*self._before.globals, *told["globals"]),
         )
+        size_bytes = _catalogue_bytes(catalogue)
+        if size_bytes > limits.CATALOGUE_BYTES_MAX:
+            return self._rejected(
+                "size",
+                f"with it the definitions of the world are {size_bytes} bytes of text; "
+                f"at most {limits.CATALOGUE_BYTES_MAX} are allowed",
+            )
         return AttemptOutcome(
             verdict="accepted", fuel=0, image=result.image, catalogue=catalogue, changes=changes
         )
@@ -228,6 +238,20 @@ class _Attempt:
             globals=tuple(sorted(left)),
         )
         return changes, changes != Changes() or None in touched.values()
+
+    def _broken_private(
+        self, touched: dict[str, Definition | None], stale: list[tuple[str, int]]
+    ) -> str | None:
+        """Why instances that live cannot follow a class: private members are those of the class that made them."""
+        for name, count in stale:
+            texts = [d.source for d in (self._before.find(name), touched[name]) if d is not None]
+            if count > 0 and any(has_private_members(text) for text in texts):
+                many = f"{count} live instance{'' if count == 1 else 's'}"
+                return (
+                    f"TypeError: define {name}: it has private members and {many} of the class as it was, which cannot "
+                    "follow; give another version and a migrate that deals with them"
+                )
+        return None
 
     def _differs(self, old: Definition, new: Definition) -> bool:
         if _identity(old) != _identity(new):
@@ -321,6 +345,14 @@ def _identity(definition: Definition) -> tuple[object, ...]:
     """What makes two definitions the same; of a library file its text says nothing."""
     origin = definition.origin if definition.is_library_file else ""
     return definition.kind, definition.version, definition.doc, definition.source, origin
+
+
+def _catalogue_bytes(catalogue: Catalogue) -> int:
+    """About what the largest record of this catalogue takes: that of a rollback to it from an empty world."""
+    texts = [*catalogue.globals]
+    for definition in catalogue.definitions:
+        texts += [definition.name, definition.name, definition.doc, definition.source, *definition.params]
+    return sum(len(wtf8(text)) + limits.DATA_WRITE_BYTES_ABOUT for text in texts)
 
 
 def _by_name(definitions: list[Definition]) -> tuple[Definition, ...]:

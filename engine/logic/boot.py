@@ -7,7 +7,7 @@ import struct
 from engine import limits
 from engine.logic.engine_build import Engine
 from engine.logic.image import HeapImage, HeapMeta
-from engine.logic.machine import COMPILE_NAME, HOST_NAME, Machine, Stopped, Threw
+from engine.logic.machine import COLLECT_NAME, COMPILE_NAME, HOST_NAME, Machine, Stopped, Threw
 
 SCRATCH_BYTES = 16
 CONTEXT_BYTES_SEARCHED = 4096
@@ -27,10 +27,11 @@ def boot(
 ) -> HeapImage:
     """The heap of a new world.
 
-    `prelude` is one JavaScript expression whose value is a function `(host, compile) => entry`; `entry` is
-    the function that jobs call with a text. `host(op, text)` calls the job's HostCalls and returns a text or
-    undefined. `compile(source, filename)` evaluates a script in the global scope and returns its value (or
-    throws); positions in its stacks name `filename`. Neither is a global. Raises BootError.
+    `prelude` is one JavaScript expression whose value is a function `(host, compile, collect) => entry`;
+    `entry` is the function that jobs call with a text. `host(op, text)` calls the job's HostCalls and returns a
+    text or undefined. `compile(source, filename)` evaluates a script in the global scope and returns its value
+    (or throws); positions in its stacks name `filename`. `collect("", "")` collects garbage. None is a global.
+    Raises BootError.
     """
     machine = Machine(engine)
     try:
@@ -57,9 +58,9 @@ def _booted(machine: Machine, prelude: str, filename: str, fuel: int) -> HeapIma
     random_ptr = _find_random(machine)
     raise_ptr = _evaluate(machine, _RAISE, b"vm")
     make = _evaluate(machine, prelude.encode("utf-8"), filename.encode())
-    host, compile_ = _host_function(machine, HOST_NAME), _host_function(machine, COMPILE_NAME)
-    entry_ptr = machine.invoke(make, host, compile_)
-    for value in (make, host, compile_):
+    given = [_host_function(machine, name) for name in (HOST_NAME, COMPILE_NAME, COLLECT_NAME)]
+    entry_ptr = machine.invoke(make, *given)
+    for value in (make, *given):
         machine.call("qjs_free_value", value)
     while machine.call("qjs_is_job_pending"):
         machine.call("qjs_execute_pending_job")

@@ -50,10 +50,21 @@ class Journal:
     """What an operation has done and been told so far. It travels with the operation when that is parked.
 
     `refusals` are the failures that follow from errors of the host, by the error's first line. `unanswered` are
-    the asks that wait, by ordinal, as "world.function". `peer_bytes` counts what crossed to and from other worlds.
+    the asks that wait, by ordinal, as "world.function". `peer_bytes` counts what crossed to and from other worlds,
+    `write_bytes` what the writes take in a record.
     """
 
-    __slots__ = ("asked", "console", "looks", "peer_bytes", "reads", "refusals", "unanswered", "writes")
+    __slots__ = (
+        "asked",
+        "console",
+        "looks",
+        "peer_bytes",
+        "reads",
+        "refusals",
+        "unanswered",
+        "write_bytes",
+        "writes",
+    )
 
     def __init__(self) -> None:
         self.console = Console()
@@ -64,6 +75,7 @@ class Journal:
         self.asked = 0
         self.unanswered: dict[int, str] = {}
         self.peer_bytes = 0
+        self.write_bytes = 0
 
     def copy(self) -> Journal:
         other = Journal()
@@ -75,6 +87,7 @@ class Journal:
         other.asked = self.asked
         other.unanswered = dict(self.unanswered)
         other.peer_bytes = self.peer_bytes
+        other.write_bytes = self.write_bytes
         return other
 
     @property
@@ -128,8 +141,19 @@ class CallHost:
 
     def _current(self, key: str) -> bytes | None:
         if key not in self.journal.writes:
-            self.journal.reads[KeyRead(key)] = None
+            self._read(KeyRead(key))
         return self._overlaid.get(key)
+
+    def _read(self, read: Read) -> None:
+        reads = self.journal.reads
+        if len(reads) >= limits.DATA_READS_MAX and read not in reads:
+            raise self._refuse(
+                "size",
+                "RangeError",
+                f"data: one call reads {limits.DATA_READS_MAX} different keys at most; "
+                "data.list reads many at once",
+            )
+        reads[read] = None
 
     def _set(self, text: bytes) -> None:
         value, _, key_text = text.partition(b"\n")
@@ -151,8 +175,18 @@ class CallHost:
         return b"true"
 
     def _write(self, key: str, value: bytes | None) -> None:
-        self.journal.writes.pop(key, None)  # the order is that of the last writes
-        self.journal.writes[key] = value
+        journal = self.journal
+        replaced_bytes = _write_bytes(key, journal.writes[key]) if key in journal.writes else 0
+        write_bytes = journal.write_bytes - replaced_bytes + _write_bytes(key, value)
+        if write_bytes > limits.DATA_WRITES_BYTES_MAX:
+            raise self._refuse(
+                "size",
+                "RangeError",
+                f"data: one call writes {limits.DATA_WRITES_BYTES_MAX} bytes at most; divide the work into several",
+            )
+        journal.write_bytes = write_bytes
+        journal.writes.pop(key, None)  # the order is that of the last writes
+        journal.writes[key] = value
 
     def _key(self, text: bytes) -> str:
         if len(text) > limits.DATA_KEY_BYTES_MAX:
@@ -173,6 +207,13 @@ class CallHost:
                 "page with {limit: 1000}, then {limit: 1000, after: rows.next} while there is a next",
                 "RangeError",
             )
+        if sum(len(value) for _, value in rows) > limits.DATA_LIST_BYTES_MAX:
+            raise self._refuse(
+                "size",
+                "RangeError",
+                f"data.list: these {len(rows)} rows are more than {limits.DATA_LIST_BYTES_MAX} bytes; "
+                "page with a smaller limit",
+            )
         listed = b",".join(
             b'{"key":%s,"value":%s}' % (json.dumps(key).encode(), value) for key, value in rows
         )
@@ -183,7 +224,7 @@ class CallHost:
         """At most `limit` rows, and whether there are more."""
         rows = self._overlaid.list(prefix, after, limit + 1)
         more = len(rows) > limit
-        self.journal.reads[RangeRead(prefix, after, rows[limit][0] if more else None)] = None
+        self._read(RangeRead(prefix, after, rows[limit][0] if more else None))
         return rows[:limit], more
 
     # -- other worlds: what the host says of them it says once an operation, so that nothing changes under it
@@ -263,6 +304,11 @@ class CallHost:
 PEER_BYTES_SPENT = (
     f"arguments for other worlds and their answers are at most {limits.PEER_BYTES_MAX} bytes in one call"
 )
+
+
+def _write_bytes(key: str, value: bytes | None) -> int:
+    """What a write takes in a record, about."""
+    return len(wtf8(key)) + len(value or b"") + limits.DATA_WRITE_BYTES_ABOUT
 
 
 def _json(value: object) -> bytes:

@@ -100,9 +100,10 @@ def ended_early(result: JobResult) -> tuple[FailureKind, str] | None:
 def readable_error(error: str, programs: Programs) -> str:
     """The error's line and those frames of its stack that are the world's, at their positions as written.
 
-    Frames of the prelude are left out, and so are built-in functions that only the prelude called.
+    Frames of the prelude are left out, and so are built-in functions that only the prelude called. What is far
+    longer than an error may be is not read to its end: a world could make a text of millions of lines.
     """
-    lines = error.rstrip("\n").split("\n")
+    lines = error[: limits.ERROR_CHARS_READ_MAX].rstrip("\n").split("\n")
     is_frame = [line.startswith("    at ") for line in lines]
     kept: list[str] = []
     for index, line in enumerate(lines):

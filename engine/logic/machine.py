@@ -54,6 +54,7 @@ EXPORTS = (
 )
 HOST_NAME = b"host"
 COMPILE_NAME = b"compile"
+COLLECT_NAME = b"collect"
 INTERRUPT = wasmtime.TrapCode.INTERRUPT.value
 WASI_BADF, WASI_NOSYS = 8, 52
 _U32 = struct.Struct("<I")
@@ -181,9 +182,21 @@ class Machine:
                 self._stopped = Stopped("trap", trap_name(code.value if code is not None else None))
         return self._stopped
 
+    def drain(self) -> None:
+        """Run the microtasks that wait, and those that they make. Raises Threw."""
+        while self.call("qjs_is_job_pending"):
+            if self.call("qjs_execute_pending_job") & 0x80000000:
+                raise Threw(self.take_exception())
+
     def collect(self) -> None:
-        """Collect garbage and leave HEAP_SLACK_BYTES free, so that few jobs on this heap outgrow their VM."""
+        """Collect garbage and leave HEAP_SLACK_BYTES free, so that few jobs on this heap outgrow their VM.
+
+        Finalisers run too: a kept heap must not hold work for the next job. Raises Threw.
+        """
         self.call("qjs_run_gc")
+        while self.call("qjs_is_job_pending"):
+            self.drain()
+            self.call("qjs_run_gc")
         slack = self.call("wasm_malloc", limits.HEAP_SLACK_BYTES)
         if slack:
             self.call("wasm_free", slack)
@@ -285,7 +298,9 @@ class Machine:
             return 0
         self._host_calls_nested += 1
         try:
-            return self._host(first, second) if name == HOST_NAME else self._compile(first, second)
+            if name == HOST_NAME:
+                return self._host(first, second)
+            return (self._collect if name == COLLECT_NAME else self._compile)(first, second)
         finally:
             self._host_calls_nested -= 1
 
@@ -312,6 +327,13 @@ class Machine:
             self.call("qjs_free_value", value)
             return 0
         return value
+
+    def _collect(self, first: GuestText, second: GuestText) -> int:
+        """Collect garbage in the midst of a job, at a point that the guest chose."""
+        self.call("qjs_free_cstring", second[0])
+        self.call("qjs_free_cstring", first[0])
+        self.call("qjs_run_gc")
+        return self.call("qjs_get_undefined")
 
     def _throw_in_guest(self, error: GuestError) -> int:
         """Leave the error pending in the guest: 0 tells the trampoline so."""

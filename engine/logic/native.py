@@ -13,7 +13,7 @@ from typing import Any
 from wasmtime import _bindings as w
 from wasmtime import _ffi
 
-NATIVE_VERSION = 2
+NATIVE_VERSION = 3
 MODULE = "pw_native"
 BUILT = Path(__file__).parents[2] / "build" / "native"
 REBUILD = "run: make setup"

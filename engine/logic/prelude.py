@@ -13,6 +13,9 @@ from engine import limits
 PRELUDE_VERSION = 2
 FILES = (
     "values.js",
+    "instances.js",
+    "classes.js",
+    "stubs.js",
     "definitions.js",
     "states.js",
     "data.js",
@@ -28,14 +31,14 @@ FILES = (
 )
 
 # `carried` is the heap's own record of its world: a new one at boot, the old prelude's at an upgrade.
-_HEAD = """(host, compile, carried) => {
+_HEAD = """(host, compile, collect, carried) => {
 "use strict";
 const PRELUDE_VERSION = %d;
 const CONSOLE_LINES_MAX = %d;
 const world = carried ?? {
   version: 0, table: { __proto__: null }, builtins: new Set(), foreign: [],
-  cells: new Map(), stubs: new WeakMap(), states: new Map(),
-  touched: new Set(), origin: "", lines: 0,
+  cells: new Map(), stubs: new WeakMap(), impls: new WeakMap(), states: new Map(),
+  touched: new Set(), unfinished: new Set(), spoiled: undefined, origin: "", lines: 0,
 };
 const { table } = world;
 """
@@ -48,7 +51,7 @@ return (text) => table.entry(text);
 
 @cache
 def prelude_source(version: int = PRELUDE_VERSION) -> str:
-    """The prelude as one expression `(host, compile, carried) => entry`, to boot a heap or to upgrade one.
+    """The prelude as one expression `(host, compile, collect, carried) => entry`, to boot a heap or to upgrade one.
 
     Version 1 has no `worlds`; it is kept so that upgrades can be tested on real heaps.
     """

@@ -75,9 +75,7 @@ class PyVm:
     def _steps(self, job: Job) -> tuple[Status, bytes | None, HeapImage | None]:
         machine = self._machine
         text = self._enter(job.request, job.collect_request is None)
-        while machine.call("qjs_is_job_pending"):
-            if machine.call("qjs_execute_pending_job") & 0x80000000:
-                raise Threw(machine.take_exception())
+        machine.drain()
         if job.collect:
             machine.collect()
         image = self._snapshot(job.image) if job.keep_heap else None

@@ -15,11 +15,20 @@ from dataclasses import dataclass
 
 from blake3 import blake3
 
-from engine.logic.syntax import FUNCTION_DECLARATIONS, LINE_END, Node, Syntax, line_starts
+from engine.logic.syntax import (
+    FUNCTION_DECLARATIONS,
+    LINE_END,
+    Node,
+    Syntax,
+    is_defined_here,
+    is_private_access,
+    line_starts,
+)
 from engine.logic.vm import wtf8
 
 FILE_PREFIX = "pw:"
 MANGLED = "$pw"
+DEFINER = "$define"
 MODULE_ADVICE = (
     "{} declarations do not work: there are no modules here. A top-level function or class is a definition that all "
     "sources see, and libraries enter as CommonJS"
@@ -29,6 +38,8 @@ AWAIT_ADVICE = (
 )
 EXPRESSION_ADVICE = "expected one expression; put statements into (() => { ...; return value })()"
 EMPTY_ADVICE = "expected an expression, got nothing"
+_BEGUN = re.compile(r'static\{\$define(\d*)\.begin\("([\w$]+)",this\)\}')
+_DEFINED_CLASS = re.compile(rb"""\bdefine\s*\(\s*(["'])([\w$]+)\1\s*,\s*class\s+\2\b""")
 
 
 class SourceError(Exception):
@@ -36,6 +47,10 @@ class SourceError(Exception):
 
     def __init__(self, message: str, file: str, line: int, column: int) -> None:
         super().__init__(f"SyntaxError: {message}\n    at {file}:{line}:{column}")
+
+
+_Change = tuple[int, int, str]
+"""Start, end (bytes) and replacement of a piece of text."""
 
 
 @dataclass(frozen=True)
@@ -141,9 +156,17 @@ def library_program(source: str) -> Program:
 
 
 def restored_text(name: str, text: str) -> str:
-    """The text of a definition with the name it was written with: undoes the renaming of its declaration."""
-    mangled = re.compile(rf"^((?:async\s+)?function\s*\*?\s*|class\s+){re.escape(name + MANGLED)}[\d_]*\b")
-    return mangled.sub(lambda match: match[1] + name, text, count=1)
+    """The text of a definition as it was written: undoes the renaming of declarations and of classes in it."""
+    mangled = re.compile(rf"^((?:async\s+)?function\s*\*?\s*){re.escape(name + MANGLED)}[\d_]*\b")
+    text = mangled.sub(lambda match: match[1] + name, text, count=1)
+    for number, known in _BEGUN.findall(text):
+        text = text.replace(_begin(number, known), "").replace(f"{known}{MANGLED}{number}", known)
+    return text
+
+
+def _begin(number: str, name: str) -> str:
+    """What is put first into a class that knows its own name."""
+    return f'static{{{DEFINER}{number}.begin("{name}",this)}}'
 
 
 def utf16_length(text: str) -> int:
@@ -152,45 +175,78 @@ def utf16_length(text: str) -> int:
 
 
 class _Renaming:
-    """The top-level declarations of a source, renamed: functions are defined first, classes at their place."""
+    """What a source is rewritten to, so that in all of it the names of its definitions mean their stubs.
+
+    Its top-level declarations become definitions: functions first, classes at their place. A class has its own name
+    in it, too, which would mean the class itself: such classes, and those in `define("C", class C ...)`, are renamed
+    where they use their names, and begin their definitions before their statics are made.
+    """
 
     def __init__(self, source: str, parsed: Syntax) -> None:
         self._parsed = parsed
-        self._suffix = _unused_name(MANGLED, source)
+        self._number = _unused_number((MANGLED, DEFINER), source)
         self._declared: dict[str, int] = {}
-        self.definer = _unused_name("$define", source)
+        self.definer = DEFINER + self._number
         self.edits: list[Edit] = []
+        self._bound: list[str] = []
         self._functions: dict[str, str] = {}
-        changes = [change for node in parsed.root.named_children for change in self._changes(node)]
-        self.body = self._apply(changes)
+        changes = [change for node in parsed.root.named_children for change in self._declaration(node)]
+        changes += [change for node in self._defined_classes() for change in self._class(node)]
+        self.body = self._apply(sorted(changes))
         hides = "arguments[0]=void 0;" if changes else ""
-        binds = f"const {','.join(self._functions.values())};" if self._functions else ""
-        self.prefix = binds + hides
+        bound = [*self._functions.values(), *self._bound]
+        self.prefix = (f"const {','.join(bound)};" if bound else "") + hides
 
-    def _changes(self, node: Node) -> list[tuple[int, int, str]]:
-        """Start, end (bytes) and replacement of what a top-level statement needs."""
+    def _declaration(self, node: Node) -> list[_Change]:
+        """What a top-level declaration needs."""
         name_node = node.child_by_field_name("name")
         if name_node is None or node.type not in FUNCTION_DECLARATIONS | {"class_declaration"}:
             return []
         name, doc = self._parsed.text(name_node), json.dumps(self._parsed.jsdoc_above(node))
-        mangled = self._mangled(name)
-        rename = (name_node.start_byte, name_node.end_byte, mangled)
         if node.type in FUNCTION_DECLARATIONS:
-            self._functions[name] = f"{name}={self.definer}({json.dumps(name)},{mangled},{doc})"
-            return [rename]
-        opened = f"const {name}={self.definer}({json.dumps(name)},"
+            mangled = self._mangled(name)
+            self._functions[name] = f"{name}={self.definer}.define({json.dumps(name)},{mangled},{doc})"
+            return [(name_node.start_byte, name_node.end_byte, mangled)]
+        self._bound.append(f"{name}={self.definer}.reserve({json.dumps(name)})")
         return [
-            (node.start_byte, node.start_byte, opened),
-            rename,
+            (node.start_byte, node.start_byte, f"{self.definer}.define({json.dumps(name)},"),
+            *self._class(node),
             (node.end_byte, node.end_byte, f",{doc});"),
         ]
 
-    def _mangled(self, name: str) -> str:
-        """A name of its own for each declaration: of two functions of one name the last counts, as in JavaScript."""
-        count = self._declared[name] = self._declared.get(name, 0) + 1
-        return name + self._suffix + (f"_{count}" if count > 1 else "")
+    def _class(self, node: Node) -> list[_Change]:
+        """What a class needs if it uses its own name: another name, which only its private members know it by."""
+        name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        assert name_node is not None and body is not None
+        name = self._parsed.text(name_node)
+        uses = self._parsed.own_name_uses(node)
+        if not uses:
+            return []
+        mangled = name + MANGLED + self._number
+        begun = body.start_byte + 1
+        renamed = [name_node, *(use for use in uses if is_private_access(use))]
+        return [
+            *((use.start_byte, use.end_byte, mangled) for use in renamed),
+            (begun, begun, _begin(self._number, name)),
+        ]
 
-    def _apply(self, changes: list[tuple[int, int, str]]) -> str:
+    def _defined_classes(self) -> list[Node]:
+        """The classes C that are defined as `define("C", class C ...)`."""
+        found = [
+            self._parsed.root.named_descendant_for_byte_range(match.end() - 1, match.end())
+            for match in _DEFINED_CLASS.finditer(self._parsed.content)
+        ]
+        if not found or "define" in self._parsed.declared_names():
+            return []
+        classes = [node.parent for node in found if node is not None and node.parent is not None]
+        return [node for node in classes if node.type == "class" and is_defined_here(node)]
+
+    def _mangled(self, name: str) -> str:
+        """A name of its own for each function: of two of one name the last counts, as in JavaScript."""
+        count = self._declared[name] = self._declared.get(name, 0) + 1
+        return name + MANGLED + self._number + (f"_{count}" if count > 1 else "")
+
+    def _apply(self, changes: list[_Change]) -> str:
         content, parts, at = self._parsed.content, [], 0
         starts = line_starts(content)
         for start, end, replacement in changes:
@@ -251,6 +307,14 @@ def _without_semicolon(alone: Syntax, file: str) -> str:
 
 def _error(message: str, file: str, parsed: Syntax, node: Node) -> SourceError:
     return SourceError(message, file, *parsed.position(node))
+
+
+def _unused_number(bases: tuple[str, ...], source: str) -> str:
+    """ "" or a number, such that the source has none of the bases with it."""
+    number = 0
+    while any(f"{base}{number or ''}" in source for base in bases):
+        number += 1
+    return str(number or "")
 
 
 def _unused_name(base: str, source: str) -> str:

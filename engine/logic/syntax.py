@@ -93,6 +93,21 @@ class Syntax:
         """Every name that is bound anywhere in it: variables, parameters, functions, classes."""
         return frozenset(self.text(binding) for binding in _bindings(self.root))
 
+    def own_name_uses(self, node: Node) -> list[Node]:
+        """Where a class uses its own name inside; none if something in it has that name too."""
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        assert name is not None and body is not None, "a class with a name"
+        own = self.content[name.start_byte : name.end_byte]
+        if own not in self.content[body.start_byte : body.end_byte]:
+            return []
+        if any(self.text(binding).encode() == own for binding in _bindings(body)):
+            return []
+        return [
+            use
+            for use in walk(body)
+            if use.type in REFERENCES and self.content[use.start_byte : use.end_byte] == own
+        ]
+
     def top_level_names(self) -> frozenset[str]:
         """The names that its top-level statements bind: not those inside of functions."""
         statements = (child for child in self.root.named_children if child.type not in FUNCTION_DECLARATIONS)
@@ -141,6 +156,35 @@ def params_of(text: str) -> list[str]:
 def free_names(text: str) -> frozenset[str]:
     """The names that the text of a function or class takes from around it."""
     return expression_syntax(text).free_names()
+
+
+def is_private_access(name: Node) -> bool:
+    """Whether a name stands in `name.#x` or `#x in name`."""
+    around = name.parent
+    if around is None:
+        return False
+    other = around.child_by_field_name("property" if around.type == "member_expression" else "left")
+    return other is not None and other.type == "private_property_identifier"
+
+
+def is_defined_here(node: Node) -> bool:
+    """Whether a class is an argument of a call of `define`."""
+    call = node.parent.parent if node.parent is not None else None
+    function = call.child_by_field_name("function") if call is not None else None
+    return function is not None and function.type == "identifier" and function.text == b"define"
+
+
+def has_private_members(text: str) -> bool:
+    """Whether a class, given as text, has members with private names."""
+    parsed = expression_syntax(text)
+    found = next((node for node in walk(parsed.root) if node.type == "class" and node.is_named), None)
+    body = found.child_by_field_name("body") if found is not None else None
+    named = [
+        member.child_by_field_name(field)
+        for member in (body.named_children if body is not None else [])
+        for field in ("name", "property")
+    ]
+    return any(name is not None and name.type == "private_property_identifier" for name in named)
 
 
 def line_starts(content: bytes) -> list[int]:

@@ -20,7 +20,7 @@ from fastrlock.rlock import FastRLock
 from engine import limits
 from engine.logic.image import HeapImage
 
-HOST_ABI_VERSION = 1
+HOST_ABI_VERSION = 2
 HOST_CALLS_NESTED_MAX = 64
 """How deep `compile` may be called from what it compiles before the guest gets a RangeError."""
 PARK_MARK = b"~"

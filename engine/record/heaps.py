@@ -23,7 +23,7 @@ import zstandard
 
 from engine.io.blobs import Blobs
 from engine.limits import (
-    HEAP_BYTES_MAX,
+    LINEAR_MEMORY_BYTES_MAX,
     HEAP_DELTAS_PER_BASE_MAX,
     HEAP_PATCH_PAGES_MAX,
     PAGE_BYTES,
@@ -80,7 +80,7 @@ class _Stored(NamedTuple):
 
 
 def encode_base(memory: bytes | bytearray | memoryview, meta: bytes) -> bytes:
-    """The blob of a whole heap. `memory` is whole wasm pages, at most HEAP_BYTES_MAX."""
+    """The blob of a whole heap. `memory` is whole wasm pages, at most LINEAR_MEMORY_BYTES_MAX."""
     packed = _compressor().compress(bytes(memory))
     return _encode(_WHOLE, depth=0, size_bytes=len(memory), parent=None, meta=meta, numbers=[], packed=packed)
 
@@ -165,7 +165,7 @@ def _encode(
     numbers: list[int],
     packed: bytes,
 ) -> bytes:
-    assert 0 < size_bytes <= HEAP_BYTES_MAX and size_bytes % WASM_PAGE_BYTES == 0, "whole wasm pages"
+    assert 0 < size_bytes <= LINEAR_MEMORY_BYTES_MAX and size_bytes % WASM_PAGE_BYTES == 0, "whole wasm pages"
     assert len(meta) <= META_BYTES_MAX, "meta is small"
     assert all(0 <= number < size_bytes // PAGE_BYTES for number in numbers), "pages lie inside the heap"
     steps = np.diff(np.array(numbers, dtype="<u4"), prepend=np.zeros(1, dtype="<u4"))
@@ -189,8 +189,8 @@ def _decode(blob: str, content: bytes) -> _Stored:
             f"it has heap format {version}; this version reads {VERSION}. "
             "Open the directory with the version that wrote it",
         )
-    if not 0 < size_bytes <= HEAP_BYTES_MAX or size_bytes % WASM_PAGE_BYTES:
-        raise HeapRefused(blob, f"its size of {size_bytes} bytes is no heap's (at most {HEAP_BYTES_MAX})")
+    if not 0 < size_bytes <= LINEAR_MEMORY_BYTES_MAX or size_bytes % WASM_PAGE_BYTES:
+        raise HeapRefused(blob, f"its size of {size_bytes} bytes is no heap's (at most {LINEAR_MEMORY_BYTES_MAX})")
     is_base = depth == 0
     if (
         zero != 0

@@ -16,7 +16,7 @@ from engine.logic.source import (
     restored_text,
     utf16_length,
 )
-from engine.logic.syntax import Syntax, free_names, params_of
+from engine.logic.syntax import Syntax, free_names, has_private_members, params_of
 
 PARAMS = [
     ("(w, h) => 1", ["w", "h"]),
@@ -57,7 +57,7 @@ def test_a_name_is_renamed_only_where_it_is_declared() -> None:
     assert program.body == "function f$pw(n) { return n ? f(n - 1) : g.f }"
     assert program.text == (
         '"use strict";{throw $source;function $source($define){'
-        'const f=$define("f",f$pw,"");arguments[0]=void 0;\n'
+        'const f=$define.define("f",f$pw,"");arguments[0]=void 0;\n'
         "function f$pw(n) { return n ? f(n - 1) : g.f }\n}}"
     )
     assert program.function_length == len(program.text) - len('"use strict";{throw $source;}')
@@ -66,24 +66,83 @@ def test_a_name_is_renamed_only_where_it_is_declared() -> None:
 def test_given_names_are_in_no_source() -> None:
     program = develop_program("function f() { return f$pw + $source + $define }\nfunction f$pw1() {}")
     assert "function f$pw2(" in program.text
-    assert "function $source1($define1){" in program.text
+    assert "function $source1($define2){" in program.text
 
 
 def test_a_class_is_defined_at_its_place() -> None:
     program = develop_program("/** D */ class C extends B { }\nnew C()")
-    assert program.body == '/** D */ const C=$define("C",class C$pw extends B { },"D");\nnew C()'
+    assert program.body == '/** D */ $define.define("C",class C extends B { },"D");\nnew C()'
+    assert 'const C=$define.reserve("C");arguments[0]=void 0;' in program.text
+
+
+BEGUN = 'class C$pw {static{$define.begin("C",this)} '
+CLASSES = [
+    ("class C { m() { return new C() } }", f'$define.define("C",{BEGUN}m() {{ return new C() }} }},"");'),
+    (
+        "class C { static #n = 0; m() { C.#n++; return #n in C || C.x.#n } }",
+        f'$define.define("C",{BEGUN}static #n = 0; m() {{ C$pw.#n++; return #n in C$pw || C.x.#n }} }},"");',
+    ),
+    ("define('C', class C { m() { C } })", f"define('C', {BEGUN}m() {{ C }} }})"),
+    (
+        'if (x) { define ( "C",\nclass C { m() { C } }, {}) }',
+        f'if (x) {{ define ( "C",\n{BEGUN}m() {{ C }} }}, {{}}) }}',
+    ),
+]
+NOT_REWRITTEN = [
+    "define('C', class { m() { return C } })",
+    "define('C', class C { m() { return this.C + other.C } })",
+    "define('C', class C { m(C) { return C } })",
+    "define('D', class C { m() { return C } })",
+    "other.define('C', class C { m() { return C } })",
+    "const define = f; define('C', class C { m() { return C } })",
+    "const E = class C { m() { return C } }",
+    "// define('C', class C { m() { C } })",
+]
+
+
+@pytest.mark.parametrize(("source", "body"), CLASSES)
+def test_a_class_that_uses_its_own_name_is_renamed_and_begun(source: str, body: str) -> None:
+    program = develop_program(source)
+    assert program.complaint is None
+    assert program.body == body
+    start, end = program.body.index("class"), program.body.rindex("}") + 1
+    assert (
+        restored_text("C", program.body[start:end]) == source[source.index("class") : source.rindex("}") + 1]
+    )
+
+
+@pytest.mark.parametrize("source", NOT_REWRITTEN)
+def test_other_classes_are_left_as_they_are(source: str) -> None:
+    assert develop_program(source).body == source
 
 
 def test_the_written_text_comes_back_from_a_renamed_one() -> None:
     for text in (
         "function {}(a) {{}}",
         "async  function* {}() {{}}",
-        "class {} extends B {{}}",
         "function\n{}() {{}}",
     ):
         assert restored_text("f", text.format("f$pw3_2")) == text.format("f")
     assert restored_text("f", "function g$pw() {}") == "function g$pw() {}"
     assert restored_text("f", "function f$pwx() {}") == "function f$pwx() {}"
+    nested = 'define("C", class C$pw7 {static{$define7.begin("C",this)} m() { C$pw7.#x; C$pw } })'
+    assert restored_text("f", f"() => {nested}") == '() => define("C", class C { m() { C.#x; C$pw } })'
+
+
+PRIVATE = [
+    ("class { #x = 1 }", True),
+    ("class C extends B { static #x() {} }", True),
+    ("class { get #x() { return 1 } }", True),
+    ("class { static async *#x() {} }", True),
+    ("class { x = '#y'; m() { return /#z/ } }", False),
+    ("class { m() { return class { #x } } }", False),
+    ("class { /* #x */ m(o) { return o } }", False),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), PRIVATE)
+def test_private_members_are_found_where_a_class_has_them(text: str, wanted: bool) -> None:
+    assert has_private_members(text) is wanted
 
 
 LETTERS = st.text("a \n\r\té\u2028\U0001f600/*'", max_size=12)

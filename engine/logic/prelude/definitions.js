@@ -1,12 +1,6 @@
-// Definitions: one cell a name, for ever. The cell is what `define` swaps, and it is at once the handler of the
-// name's stub, a Proxy: references to the stub, wherever they are held, reach the newest implementation.
+// Definitions: one cell a name, for ever, whose implementation `define` swaps.
 
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
-const FUNCTION_PLAIN = /^(?:async\s+)?function\b\s*\*?\s*[\w$]*\s*\(([\w$\s,]*)\)\s*\{/;
-const ARROW_PLAIN = /^(?:async\s*)?\(?([\w$\s,]*)\)?\s*=>/;
-const CALL_DEPENDENT = ["this", "arguments", "eval", "target", "\\u", "[native code]"];
-const CLASS = /^class\b/;
-const FORWARDED_MAX = 4;
 const LANGUAGE_WORDS = new Set(
   ("await break case catch class const continue debugger default delete do else enum export extends false finally for " +
     "function if implements import in instanceof interface let new null package private protected public return " +
@@ -17,121 +11,8 @@ const RESERVED_NAMES = new Set(
     "module exports require").split(" "),
 );
 
-// Whether any definition was called: a variable, because stubs set it at every call. Stubs outlive upgrades, so an
-// older prelude's variable counts too.
-let called = false;
-const takeCalledBefore = world.takeCalled;
-world.takeCalled = () => {
-  const was = takeCalledBefore !== undefined && takeCalledBefore();
-  const is = called;
-  called = false;
-  return was || is;
-};
-
-const stubTraps = {
-  __proto__: null,
-  get(target, key) {
-    if (this.kind !== "library") {
-      if (key === "name" || key === "length") return target[key];
-      return key === "prototype" ? prototypeOf(this) : this.impl[key];
-    }
-    const value = this.impl[key];
-    return this.methods !== null && typeof value === "function" ? methodOf(this, value) : value;
-  },
-  set(_target, key, value) {
-    return Reflect.set(this.impl, key, value);
-  },
-  has(target, key) {
-    return key in this.impl || key in target;
-  },
-  deleteProperty(_target, key) {
-    return Reflect.deleteProperty(this.impl, key);
-  },
-  defineProperty(_target, key, descriptor) {
-    return Reflect.defineProperty(this.impl, key, descriptor);
-  },
-  ownKeys(target) {
-    const keys = ownKeys(this.impl);
-    if (this.kind !== "library") for (const key of ownKeys(target)) if (!keys.includes(key)) keys.push(key);
-    return keys;
-  },
-  getOwnPropertyDescriptor(target, key) {
-    const own = getOwnPropertyDescriptor(target, key);
-    if (this.kind !== "library") {
-      if (key === "prototype") return { ...own, value: prototypeOf(this) };
-      if (key === "name" || key === "length") return own;
-    }
-    const descriptor = getOwnPropertyDescriptor(this.impl, key);
-    // A Proxy must not promise more than its target does.
-    if (descriptor !== undefined && (own === undefined || own.configurable)) descriptor.configurable = true;
-    return descriptor;
-  },
-  getPrototypeOf() {
-    return getPrototypeOf(this.impl);
-  },
-  setPrototypeOf: () => false,
-  preventExtensions: () => false,
-  construct(_target, args, newTarget) {
-    called = true;
-    prototypeOf(this);
-    return construct(this.impl, args, newTarget);
-  },
-};
-
-// `constructor` leads to the newest implementation too. The engine makes a function's prototype when it is first
-// looked at, and so most functions never have one: set it no sooner.
-const prototypeOf = (cell) => {
-  const { prototype } = cell.impl;
-  if (typeof prototype === "object" && prototype !== null && prototype.constructor === cell.impl)
-    Reflect.defineProperty(prototype, "constructor", { value: cell.stub });
-  return prototype;
-};
-
-// A library file may export an instance, whose methods need it as `this` for what is private or built in.
-const methodOf = (cell, method) => {
-  let bound = cell.methods.get(method);
-  if (bound === undefined) {
-    bound = new Proxy(method, {
-      apply: (fn, receiver, args) => apply(fn, receiver === cell.stub ? cell.impl : receiver, args),
-    });
-    cell.methods.set(method, bound);
-  }
-  return bound;
-};
-
-const isInstance = (impl) => {
-  const prototype = getPrototypeOf(impl);
-  return prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null;
-};
-
-// Installed on a cell as its `apply` trap when the implementation can tell how it was called.
-function applyAsCalled(_target, receiver, args) {
-  called = true;
-  return apply(this.impl, receiver, args);
-}
-
-// Whether passing exactly FORWARDED_MAX arguments and no `this` cannot be told from the call itself. Such
-// functions are reached by the stub's target, without arrays: 2.6 times a plain call instead of 5 times.
-const isPlain = (text) => {
-  const isFunction = text.startsWith("function") || text.startsWith("async function");
-  const params = (isFunction ? FUNCTION_PLAIN : ARROW_PLAIN).exec(text)?.[1];
-  if (params === undefined || params.split(",").length > FORWARDED_MAX) return false;
-  return !isFunction || !CALL_DEPENDENT.some((word) => text.includes(word));
-};
-
-const makeStub = (cell, impl) => {
-  if (cell.kind === "library") return new Proxy(isArray(impl) ? [] : {}, cell);
-  const target = function (a, b, c, d) {
-    called = true;
-    return (0, cell.impl)(a, b, c, d);
-  };
-  defineProperty(target, "name", { value: cell.name });
-  defineProperty(target, "length", { value: 0 });
-  return new Proxy(target, cell);
-};
-
 const kindOf = (impl, text) => {
-  if (typeof impl === "function") return CLASS.test(text) ? "class" : "function";
+  if (typeof impl === "function") return world.stubs.get(impl)?.kind ?? (CLASS.test(text) ? "class" : "function");
   if (typeof impl !== "object" || impl === null || isArray(impl)) return null;
   const prototype = getPrototypeOf(impl);
   return prototype === Object.prototype || prototype === null ? "library" : null;
@@ -172,17 +53,17 @@ const checkKind = (name, impl, text, commonjs) => {
   return kind;
 };
 
-const removed = (name, kind) => {
+const removed = (name, kind, why = "was removed by undefine") => {
   const fail = function () {
-    throw new ReferenceError(`${name} was removed by undefine`);
+    throw new ReferenceError(`${name} ${why}`);
   };
   return kind === "library" ? new Proxy({}, { get: fail, set: fail, has: fail, ownKeys: fail }) : fail;
 };
 
 const makeCell = (name, kind, impl) => {
   const cell = {
-    __proto__: stubTraps, name, kind, impl: removed(name, kind), live: false, version: 1, doc: "", origin: "",
-    commonjs: false, methods: null, stub: null,
+    __proto__: TRAPS[kind], name, kind, impl: removed(name, kind, "is not defined yet"), live: false, version: 0, doc: "",
+    origin: "", commonjs: false, methods: null, stub: null, prototype: null, generation: 0, stamp: null,
   };
   cell.stub = makeStub(cell, impl);
   defineProperty(globalThis, name, { value: cell.stub });
@@ -191,25 +72,39 @@ const makeCell = (name, kind, impl) => {
   return cell;
 };
 
+// Swap the implementation.
+const adopt = (cell, impl, text) => {
+  if (cell.kind === "class") adoptClass(cell, impl, text);
+  else cell.methods = cell.kind === "library" && isInstance(impl) ? new WeakMap() : null;
+  if (cell.kind === "library" || isPlain(text)) delete cell.apply;
+  else cell.apply = applyAsCalled;
+  cell.impl = impl;
+  cell.live = true;
+  cell.generation++;
+  dropStamps();
+};
+
 // `commonjs` says that it is what a library file exports, of which any object will do.
 const put = (name, impl, options, commonjs) => {
   checkName(name);
-  const { doc, version = 1 } = checkOptions(`define ${name}`, options);
+  const { doc, version = 1, migrate } = checkOptions(`define ${name}`, options);
   checkVersion(`define ${name}`, version);
   const text = typeof impl === "function" ? textOfFunction(impl) : "";
   const kind = checkKind(name, impl, text, commonjs);
   const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
+  const isBegun = world.unfinished.has(name) && cell.impl === impl;
+  const isMoved = cell.version !== 0 && cell.version !== version;
+  if (isMoved) checkMigration(cell, version, migrate, cell.generation + (isBegun ? 0 : 1));
   if (kind !== "library" && impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // for stacks
-  if (kind === "library" || isPlain(text)) delete cell.apply;
-  else cell.apply = applyAsCalled;
-  cell.methods = kind === "library" && isInstance(impl) ? new WeakMap() : null;
-  cell.impl = impl;
-  cell.live = true;
+  if (!isBegun) adopt(cell, impl, text);
+  world.unfinished.delete(name);
   cell.version = version;
   cell.doc = typeof doc === "string" ? doc : "";
   cell.origin = world.origin;
   cell.commonjs = commonjs;
+  dropStamps();
   world.touched.add(name);
+  if (isMoved && migrate !== undefined) unspoiled(() => migrateInstances(cell, migrate));
   return cell.stub;
 };
 
@@ -222,11 +117,6 @@ table.undefine = (name) => {
   delete cell.apply;
   cell.methods = null;
   cell.live = false;
+  dropStamps();
   world.touched.add(name);
-};
-
-// A top-level declaration `function f`, which the host renamed: give it back its name and define it.
-const declare = (name, impl, doc) => {
-  defineProperty(impl, "name", { value: name });
-  return put(name, impl, { doc }, false);
 };

@@ -7,7 +7,7 @@
 //   k FILE LENGTH \n CODE  only compile it
 //   r ORDINAL \n + JSON    go on with what another world answered
 //   r ORDINAL \n - MESSAGE go on with the error that came instead
-//   tv tg tm tp            checks and generators: see `checks.js`
+//   tv tc tr tg tm tp      checks and generators: see `checks.js`
 //   =                      the outcome
 //   a i w                  on scratch copies: what an attempt did, the catalogue, the walk of states
 //   u PRELUDE              put another prelude behind the globals
@@ -48,6 +48,7 @@ const settle = (value, succeeded) => {
 const begin = () => {
   outcome = "?";
   world.lines = 0;
+  tracking = false;
 };
 
 const answerCall = (text) => {
@@ -101,6 +102,9 @@ const answerExpression = (text) => {
 
 const beginAttempt = (file) => {
   begin();
+  tracking = true;
+  world.spoiled = undefined;
+  world.unfinished.clear();
   world.takeCalled();
   world.touched.clear();
   world.origin = file;
@@ -113,7 +117,7 @@ const answerDevelop = (text) => {
   const run = compiled(code, file, length);
   if (run === undefined) return;
   try {
-    settle(run(declare), done);
+    settle(run(definer), done);
   } catch (error) {
     fail(error);
   }
@@ -144,9 +148,18 @@ const goOn = (text) => {
   answerWaiting(text.slice(1, end), text[end + 1] === "+", text.slice(end + 2));
 };
 
+// What spoiled an attempt counts whatever came of it: the source may have caught the error.
+const outcomeOfAttempt = () => {
+  const [unfinished] = world.unfinished;
+  if (world.spoiled === undefined && unfinished !== undefined && outcome[0] !== "-")
+    return `-TypeError: define ${unfinished}: an initialiser of the class threw, and it was never defined`;
+  return world.spoiled === undefined ? outcome : `-${world.spoiled}`;
+};
+
 const answerAttempt = () =>
   stringify({
-    outcome,
+    outcome: outcomeOfAttempt(),
+    stale: staleEntries(),
     called: world.takeCalled(),
     definitions: [...world.touched].map(definitionEntry),
     globals: leakedGlobals(),
@@ -186,6 +199,6 @@ table.entry = (text) => {
     case "w":
       return heapText();
     case "u":
-      return compile(text.slice(1), "prelude")(host, compile, world);
+      return compile(text.slice(1), "prelude")(host, compile, collect, world);
   }
 };

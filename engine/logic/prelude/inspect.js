@@ -13,6 +13,13 @@ const definitionEntry = (name) => {
   return { name, kind, version, doc, origin, commonjs, text: definitionText(cell) };
 };
 
+// How many instances of each class that was redefined still are as an earlier one built them.
+const staleEntries = () =>
+  [...world.touched]
+    .map((name) => world.cells.get(name))
+    .filter((cell) => cell.live && cell.kind === "class" && cell.generation > 1)
+    .map((cell) => [cell.name, staleInstances(cell)]);
+
 const stateEntries = () => [...world.states].map(([name, { version }]) => [name, version]);
 
 // Keys of the global object that are neither built in nor definitions. Those can never go, so their number tells
@@ -89,9 +96,10 @@ const heapText = () => {
   for (const cell of world.cells.values()) {
     if (!cell.live) continue;
     parts.push(cell.name);
-    if (cell.kind !== "library") prototypeOf(cell);
+    const prototype = cell.kind === "library" ? undefined : prototypeOf(cell);
     for (const key of ownKeys(cell.impl)) {
-      const { value } = getOwnPropertyDescriptor(cell.impl, key);
+      const isPrototype = key === "prototype" && prototype !== undefined;
+      const value = isPrototype ? prototype : getOwnPropertyDescriptor(cell.impl, key).value;
       parts.push(`${String(key)} ${walkText(value)}`);
     }
   }

@@ -10,6 +10,7 @@ const installed = {
   undefine: () => trampoline("undefine"),
   state: () => trampoline("state"),
   reset: () => trampoline("reset"),
+  versionOf: () => trampoline("versionOf"),
   data: () => ({
     get: trampoline("get", "dataGet"),
     set: trampoline("set", "dataSet"),

@@ -4,13 +4,17 @@ const checkStateName = (where, name) => {
   if (typeof name !== "string" || name === "") throw new TypeError(`${where}: the name must be text that is not empty`);
 };
 
-const checkStateValue = (name, value) => {
+const checkStateValue = (where, value) => {
   if (typeof value !== "object" || value === null)
     throw new TypeError(
-      `state ${name}: init must return an object, an array, a Map or the like, not ${value === null ? "null" : typeof value}`,
+      `${where} must return an object, an array, a Map or the like, not ${value === null ? "null" : typeof value}`,
     );
+  refusePromise(where, value);
   return value;
 };
+
+const migrateState = (name, migrate, kept, version) =>
+  unspoiled(() => checkStateValue(`state ${name}: migrate`, migrate(kept.value, { from: kept.version, to: version })));
 
 table.state = (name, init, options) => {
   checkStateName("state", name);
@@ -20,8 +24,10 @@ table.state = (name, init, options) => {
   const kept = world.states.get(name);
   if (kept !== undefined && kept.version === version) return kept.value;
   const value =
-    kept !== undefined && migrate !== undefined ? migrate(kept.value, { from: kept.version, to: version }) : init();
-  world.states.set(name, { value: checkStateValue(name, value), version });
+    kept !== undefined && migrate !== undefined
+      ? migrateState(name, migrate, kept, version)
+      : checkStateValue(`state ${name}: init`, init());
+  world.states.set(name, { value, version });
   return value;
 };
 
