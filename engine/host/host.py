@@ -68,7 +68,7 @@ class Host(Reads):
         self._events: deque[tuple[Runtime, hub.Event]] = deque()
         self._pumping = False
         self._next_op = 1
-        self._draining: set[str] = set()
+        self._draining: dict[str, None] = {}
         self._on_drained: Callable[[], None] | None = None
 
     # ---- operations -------------------------------------------------------------------------------------------------
@@ -99,7 +99,17 @@ class Host(Reads):
         if refusal is not None:
             done(refusal)
             return
-        self.admit(runtime, operation, actor=actor, request=request, done=done)
+        again = self._as_before(runtime, operation)
+        self.admit(runtime, operation, actor=actor, request=request, done=done, again=again)
+
+    def _as_before(self, runtime: Runtime, operation: hub.Operation) -> tuple[int, int] | None:
+        """Flick and seed of the call that a retry makes again: what it asked of other worlds is not asked twice."""
+        if not isinstance(operation, hub.Call) or operation.retries is None:
+            return None
+        body = self.parts.ledger.incident(runtime.id, operation.retries)
+        if isinstance(body, kinds.Interrupted):
+            return body.admitted_flick, body.seed
+        return (body.flick, body.seed) if body is not None else None
 
     def admit(
         self,
@@ -121,6 +131,8 @@ class Host(Reads):
         if isinstance(operation, hub.TryCall):
             session = operation.session
         self._ops[op] = _Op(operation, actor, request, done, session=session)
+        if self.door.draining:  # a late call of another world: it must end before the log is sealed
+            self._draining[runtime.id] = None
         clock = self.shell.clock
         flick, seed = again or (clock.now_flicks(), int.from_bytes(self.parts.entropy.draw(8), "little"))
         self._feed(runtime, hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed))
@@ -156,7 +168,7 @@ class Host(Reads):
         self._on_drained = done
         self.door.draining = True
         self._keeper.stop()
-        self._draining = {runtime.id for runtime in self.runtimes.opened()}
+        self._draining = dict.fromkeys(runtime.id for runtime in self.runtimes.opened())
         for runtime in self.runtimes.opened():
             self._feed(runtime, hub.Drain())
         self._drain_further()
@@ -205,7 +217,7 @@ class Host(Reads):
             case hub.CancelTimer():
                 self._timers.pop((runtime.id, effect.token))()
             case hub.Drained():
-                self._draining.discard(runtime.id)
+                self._draining.pop(runtime.id, None)
                 self._drain_further()
 
     def _run(self, runtime: Runtime, job: hub.RunJob) -> None:
@@ -303,7 +315,7 @@ class Host(Reads):
     def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:
         op = self._ops[effect.op]
         told, op.told = op.told, True
-        if told or effect.refusal is not None or not _is_asynchronous(op.operation):
+        if not effect.goes_on:
             del self._ops[effect.op]
             self._clear_slot(op)
         if told:  # its client heard that it was admitted, and asks for the outcome when it likes
@@ -369,8 +381,4 @@ class Host(Reads):
 
 
 def _is_durably_admitted(operation: hub.Operation) -> bool:
-    return isinstance(operation, hub.Call) and (operation.asynchronous or operation.admitted is not None)
-
-
-def _is_asynchronous(operation: hub.Operation) -> bool:
-    return isinstance(operation, hub.Call) and operation.asynchronous
+    return isinstance(operation, hub.Call) and operation.admitted is not None

@@ -136,6 +136,12 @@ class Ledger:
         with self._lock:
             return self.read().definitions_at(world, n)
 
+    def incident(self, world: str, n: int) -> kinds.Call | kinds.Interrupted | None:
+        """What failed as incident `n`; None where there is none of that number, or it was erased."""
+        with self._lock:
+            row = self.read().incident(world, n)
+        return row.body if row is not None else None
+
     def deaths(self, world: str, work: str) -> int:
         """How many processes are known to have ended while this work ran."""
         with self._lock:

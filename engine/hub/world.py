@@ -35,6 +35,7 @@ from engine.hub.messages import (
 )
 from engine.hub.requests import Requests
 from engine.hub.talk import Talk
+from engine.ids import PEER_REQUEST_PREFIX
 
 MOVES = {
     "arrived": ("queued", "admitting", "running", "drafted"),
@@ -60,6 +61,7 @@ class Op:
         "flick",
         "held",
         "id",
+        "lets_go",
         "operation",
         "path",
         "phase",
@@ -80,6 +82,9 @@ class Op:
         self.flick = arrival.flick
         self.seed = arrival.seed
         self.phase = "arrived"
+        self.lets_go = (
+            False  # of its request id: another world's call failed, did nothing, and may be asked again
+        )
         self.revision = 0  # what it runs, or ran, on
         self.snapshot = 0  # the durable sequence that it reads, or read
         self.rerun = 0
@@ -245,6 +250,8 @@ def draft(
     `closes` is the incident that it closes.
     """
     op.move("admitting" if kind == "admitted" else "drafted")
+    if kind == "call" and number is not None and op.request is not None:
+        op.lets_go = op.request.id.startswith(PEER_REQUEST_PREFIX)
     seq = world.next_seq
     world.next_seq = seq + 1
     record = Draft(
@@ -253,7 +260,7 @@ def draft(
         op.id,
         op.operation,
         op.actor,
-        op.request,
+        None if op.lets_go else op.request,
         op.flick,
         op.seed,
         op.revision,
@@ -288,7 +295,9 @@ def answer(world: World, op: Op, effects: list[Effect], seq: int) -> None:
     effects.append(Answer(op.id, seq))
     if op.request is not None:
         assert seq <= world.durable_seq, "Invariant 1"
-        effects.extend(Answer(joined, seq) for joined in world.requests.record(op.request.id, seq))
+        requests = world.requests
+        joined = requests.release(op.request.id) if op.lets_go else requests.record(op.request.id, seq)
+        effects.extend(Answer(other, seq) for other in joined)
 
 
 def end_run(world: World) -> None:

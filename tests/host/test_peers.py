@@ -221,3 +221,23 @@ def test_an_incident_is_answered_by_hand_or_dismissed_with_a_reason(town: Town) 
     rows = town.host.incidents(shop, limit=9, before=None).incidents
     assert [(row.state, row.alike) for row in rows] == [("dismissed", 2), ("answered", 2)]
     assert town.host.perform(shop, hub.CloseIncident(99, "dismissed", "none")).refused == "no-incident"
+
+
+CHARGE = """
+async function order(item) {
+  const [bank] = await worlds.list();
+  const paid = await worlds.call(bank, "bump");
+  return await worlds.call(bank, "convert", paid, item);
+}
+"""
+
+
+def test_a_retry_hears_again_what_it_heard_and_asks_again_only_what_failed(town: Town) -> None:
+    """Nobody is charged twice: the first call of the bank stands, the second one is mended and made again."""
+    world = town.world("orders", CHARGE, grants=("rates",))
+    failed = town.call("orders", "order", "GBP")
+    assert town.data("rates")["n"] == 1
+    town.host.perform(town.ids["rates"], hub.EditData("GBP", b"2", "now known"))
+    retried = town.host.perform(world, hub.Call("order", b'["GBP"]', retries=failed.incident))
+    assert json.loads(bytes(retried.value)) == {"usd": 1, "GBP": 2}
+    assert town.data("rates")["n"] == 1
