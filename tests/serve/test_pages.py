@@ -293,7 +293,14 @@ def test_a_bad_page_setting_is_400_and_changes_nothing(
 
 
 def test_another_host_name_and_another_sites_form_are_refused(web: httpx.Client, shop: str) -> None:
-    assert web.get(f"/w/{shop}/", headers={"host": "evil.example"}).status_code == 403
+    for host in (
+        "evil.example",
+        "127.0.0.1:1; script-src *",
+        "127.0.0.1:x",
+        "localhost.evil.example",
+        "127.0.0.1@evil",
+    ):
+        assert web.get(f"/w/{shop}/", headers={"host": host}).status_code == 403
     assert web.post(f"/w/{shop}/", headers={"origin": "http://evil.example"}).status_code == 403
     assert web.post(f"/w/{shop}/", headers={"origin": "null"}).status_code == 200
     wrong = web.put(f"/w/{shop}/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ VIEW_METHODS = ("GET", "HEAD", "POST")
 VIEW_ROUTE, CALL_ROUTE = "/w/{world}", "/call/{world}/{function}"
 NULL_ORIGIN = (b"access-control-allow-origin", b"null")
 SOON = ((b"retry-after", b"10"),)
+_HOST = re.compile(rb"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 
 
 class Site:
@@ -50,8 +52,9 @@ class Site:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         asked = _Asked(scope)
-        name = host_name(asked.header(b"host"))
-        if name is None or not (name in self._hosts or _is_ip_address(name)):
+        host = asked.header(b"host")
+        name = host_name(host)
+        if not _HOST.fullmatch(host) or name is None or not (name in self._hosts or _is_ip_address(name)):
             reply = showing.message(403, "Not here", "This server has another name.")
         elif asked.path.startswith("/call/"):
             scope["flickworld.route"] = CALL_ROUTE
