@@ -47,6 +47,8 @@ def settle(
         set_aside = with_reserve(lambda: _set_aside(disk, directory, found))
         if carried or found.torn_at_bytes >= 0:
             with_reserve(lambda: segments.begin(carried))
+        elif not found.ended:
+            _decide_the_end(segments)
         with_reserve(lambda: _mark_head(found, segments, marks))
     except DiskError as error:
         raise LogFailed(
@@ -77,6 +79,17 @@ def _take_uncertain_batches(disk: Disk, found: Survey) -> list[Batch]:
     finally:
         file.close()
     return carried
+
+
+def _decide_the_end(segments: Segments) -> None:
+    """Begin a segment, so that a batch whose sync failed cannot turn up after having been absent.
+
+    On a full disk the first append does it; until then the log can be read at least.
+    """
+    try:
+        segments.begin()
+    except DiskFull:
+        pass
 
 
 def _make_directory(disk: Disk, directory: str) -> None:

@@ -48,7 +48,8 @@ class Survey(NamedTuple):
     """A log directory as it was found. `mark` is None for a directory without a log.
 
     `durable_batch` is certain to be durable; batches of the last segment past it may be in the page cache alone.
-    `torn_at_bytes` is where unreadable bytes begin in the last segment, -1 where there are none.
+    `torn_at_bytes` is where unreadable bytes begin in the last segment, -1 where there are none. Only where it has
+    `ended`, by a seal or because it was written again, can no batch turn up in it later.
     `damage` is what is wrong and not needed: half of the head file, an index beside a segment. `unindexed` are the
     segments that ended and have no good index beside them.
     """
@@ -57,6 +58,7 @@ class Survey(NamedTuple):
     segments: list[Segment]
     durable_batch: int
     torn_at_bytes: int
+    ended: bool
     mark_damaged: bool
     damage: list[LogError]
     unindexed: list[Segment]
@@ -79,19 +81,20 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
     headers = _read_headers(disk, directory, numbers, mark, report)
     segments: list[Segment] = []
     unindexed: list[Segment] = []
-    torn_at = -1
+    torn_at, ended = -1, True
     for place, header in enumerate(headers):
         following = next((h for h in headers[place + 1 :][:1] if h.number == header.number + 1), None)
         _check_follows(directory, segments[-1] if segments else None, header, report)
         end_bytes = header.end_bytes or (following.previous_end_bytes if following else 0)
         segment = Segment(segment_path(directory, header.number), header, SegmentIndex(header.batch_before))
         if end_bytes:
+            ended = True
             index = _index_beside(disk, directory, header, damage)
             if index is None:
                 unindexed.append(segment)
             _read_ended(disk, segment, end_bytes, index if use_indexes else None, report)
         else:
-            torn_at = _read_last(disk, segment, mark, report)
+            torn_at, ended = _read_last(disk, segment, mark, report)
         segments.append(segment)
     durable = mark.batch if mark else 0
     if segments:
@@ -99,7 +102,7 @@ def survey(disk: Disk, directory: str, *, report: Report = raise_it, use_indexes
         durable = max(durable, last.index.last_batch if last.header.end_bytes else last.header.batch_before)
         if mark is not None and last.whole and last.header.number == numbers[-1]:
             _check_mark(directory, mark, segments, report)
-    return Survey(mark, segments, durable, torn_at, mark_error is not None, damage, unindexed)
+    return Survey(mark, segments, durable, torn_at, ended, mark_error is not None, damage, unindexed)
 
 
 def verify_log(disk: Disk, directory: str, *, full: bool = True) -> list[LogError]:
@@ -290,8 +293,11 @@ def _index_beside(
         return None
 
 
-def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Report) -> int:
-    """Index the last segment and judge what follows its last batch; where unreadable bytes begin, or -1."""
+def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Report) -> tuple[int, bool]:
+    """Index the last segment and judge what follows its last batch.
+
+    Where unreadable bytes begin, or -1; and whether a seal ends it.
+    """
     size_bytes = disk.size(segment.path)
     stop = index_batches(disk, segment, size_bytes)
     end_bytes = segment.index.end_bytes
@@ -312,8 +318,8 @@ def _read_last(disk: Disk, segment: Segment, mark: HeadMark | None, report: Repo
             )
         )
     elif mark is not None and mark.batch > segment.index.last_batch:
-        return -1  # reported with the head file
-    return -1 if clean else tail_bytes
+        clean = True  # reported with the head file
+    return -1 if clean else tail_bytes, tail_bytes > end_bytes
 
 
 def _authentic_after(window: Window, key: bytes, from_bytes: int, size_bytes: int) -> int | None:

@@ -79,16 +79,16 @@ def check(log: FileLog, history: list[list[LogEntry]], acknowledged: int, erased
 def test_a_crash_at_any_operation_leaves_a_prefix_with_everything_acknowledged(kind):
     whole = life()
     images = 0
-    for point, disk in crash_images(whole.disk.trace, kinds=(kind,), seeds=(1, 2)):
+    for point, disk in crash_images(whole.disk.trace, kinds=(kind,), seeds=(1,)):
         before = verify_log(disk, "log")
         log = open_log(disk, seed=str(point))
         check(log, whole.batches, whole.acknowledged_at(point.at), whole.erased)
         assert [problem for problem in before if problem.file != "log/HEAD"] == [], "a crash is no rot"
         images += 1
-    assert images > len(whole.disk.trace)
+    assert images == len(whole.disk.trace) + 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_three_cycles_of_crash_open_and_work_lose_nothing(seed):
     """Each cycle's power fails anywhere in opening or working, and each leaves another kind of image."""
     whole = life()
@@ -195,8 +195,12 @@ def test_the_head_file_never_claims_more_than_is_durable():
     assert marks == len(life().batches)
 
 
-def test_opening_a_log_that_was_closed_writes_no_segment():
+def test_opening_a_log_that_was_sealed_writes_no_segment():
     disk = life().disk.after_power_loss("kept")
+    log = open_log(disk)
+    log.append(Worlds.of(log).batch("a"))
+    log.seal()
+    log.close()
     names = disk.list("log")
     for _ in range(3):
         open_log(disk).close()
@@ -215,3 +219,12 @@ def test_a_cursor_finds_its_record_after_an_opening_has_written_it_again():
     assert [again.read_at(cursor) for cursor in cursors] == [entry for batch in batches for entry in batch]
     assert again.head() == log.head()
     assert open_log(disk).opening.carried_batches == 0
+
+
+def test_openings_without_work_in_between_leave_one_empty_segment():
+    disk = life().disk.after_power_loss("kept")
+    segments = []
+    for _ in range(3):
+        open_log(disk).close()
+        segments.append([name for name in disk.list("log") if name.endswith(".seg")])
+    assert segments[0] == segments[1] == segments[2]

@@ -13,7 +13,7 @@ from engine.io.sim_disk import SimDisk
 from engine.io.sim_entropy import SimEntropy
 from engine.limits import SECTOR_BYTES
 
-RESERVE_BYTES = 8 * SECTOR_BYTES
+RESERVE_BYTES = 16 * SECTOR_BYTES
 
 
 class Run:
@@ -87,7 +87,7 @@ def ops_of_the_work() -> int:
 
 
 @pytest.mark.parametrize("pages", ["dropped", "kept"])
-@pytest.mark.parametrize("times", [1, 2, 3, None])
+@pytest.mark.parametrize("times", [1, 2, None])
 def test_any_failed_sync_loses_nothing_acknowledged_whatever_a_power_loss_then_keeps(pages, times):
     for nth in range(1, syncs_of_the_work() + 1):
         run = Run(SimDisk(seed=nth))
@@ -119,6 +119,20 @@ def test_a_batch_that_was_refused_never_comes_back_once_the_log_has_gone_on():
     disk.kill()
     assert batches_of(open_log(disk)) == [first]
     assert disk.list("log")[:3] == ["0000000001.idx", "0000000001.seg", "0000000002.seg"]
+
+
+def test_a_refused_batch_that_an_opening_did_not_see_never_comes_back():
+    """Its pages left the cache, so the next process finds nothing of it; the medium may hold it all the same."""
+    disk, worlds = SimDisk(), Worlds()
+    log = open_log(disk)
+    log.append(worlds.batch("a"))
+    disk.fail_sync(disk.syncs + 1, times=2, pages="dropped")
+    with pytest.raises(LogFailed):
+        log.append(worlds.batch("a"))
+    disk.kill()
+    assert open_log(disk).head().batch == 1
+    assert disk.after_power_loss("kept").size("log/0000000001.seg") == 3 * SECTOR_BYTES
+    assert open_log(disk.after_power_loss("kept")).head().batch == 1
 
 
 def test_after_a_failed_sync_the_next_append_goes_to_a_new_segment():
@@ -192,7 +206,7 @@ def test_a_batch_counts_even_where_the_head_file_then_fails_but_none_follows_unm
     assert log.verify() == []
 
 
-@pytest.mark.parametrize("times", [1, 5, None])
+@pytest.mark.parametrize("times", [1, None])
 def test_a_disk_that_is_full_at_any_operation_loses_nothing_acknowledged(times):
     for op in range(1, ops_of_the_work() + 1):
         run = Run(SimDisk(seed=op))
@@ -206,7 +220,7 @@ def test_a_disk_that_is_full_at_any_operation_loses_nothing_acknowledged(times):
 
 def full_disk_with_reserve() -> tuple[SimDisk, FileLog, Worlds]:
     """A log that has just met the end of the disk."""
-    disk, worlds = SimDisk(capacity_bytes=60 * SECTOR_BYTES), Worlds()
+    disk, worlds = SimDisk(capacity_bytes=80 * SECTOR_BYTES), Worlds()
     log = open_log(disk, reserve_bytes=RESERVE_BYTES)
     assert log.reserve_held()
     with pytest.raises(LogFailed, match=r"durable|read-only"):

@@ -1,142 +1,115 @@
-"""The example worlds do what their own examples say, and `pw serve --examples` makes them once, also in two goes."""
+"""The example worlds: planted as `pw serve --examples` does it, they do what their own examples say."""
 
 from __future__ import annotations
 
-import asyncio
+import copy
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from planting import Planter
 
-from engine.host import answers, simulated
-from engine.hub.messages import Call, Describe, Develop, Operation
-from engine.serve.examples import BadExample, plant
+from engine.host import answers
+from engine.hub.messages import Call, Develop
+from engine.io.sim_disk import SimDisk
+from engine.serve.examples import Example, read_examples
 
 WORLDS = Path(__file__).parents[2] / "worlds"
-EXAMPLES = [(path.parent, tomllib.loads(path.read_text())) for path in sorted(WORLDS.glob("*/world.toml"))]
-NAMES = [example["name"] for _, example in EXAMPLES]
-FILES = [file["path"] for _, example in EXAMPLES for file in example["file"]]
+EXAMPLES = [example for _, example in read_examples(str(WORLDS))]
+NAMES = [example.name for example in EXAMPLES]
+PAGES = [example.name for example in EXAMPLES if example.page is not None]
+CHECKS = [(example.name, check) for example in EXAMPLES for check in example.check]
 
 
-class CutOff(Exception):
-    """The process that planted ended here."""
+@pytest.fixture(scope="module")
+def planted_disk() -> SimDisk:
+    """A directory with all worlds in it; to be copied, not to be used."""
+    disk = SimDisk(seed=1)
+    planter = Planter(disk)
+    assert planter.plant(WORLDS) == ["call", "shout", "shoutBackwards", "hello"]
+    planter.simulated.shut_down()
+    return disk
 
 
-class Host:
-    """A simulated host with the live one's way of being asked; it dies before develop number `dies_at`."""
-
-    def __init__(self) -> None:
-        self.simulated = simulated(1)
-        self.worlds = self.simulated.worlds
-        self.revisions = self.simulated.revisions
-        self.developed = 0
-        self.dies_at: int | None = None
-
-    async def create(self, name: str, *, actor: str, request_id: str | None = None) -> Any:
-        return self.simulated.create(name, actor=actor, request_id=request_id)
-
-    async def perform(
-        self, world: str, operation: Operation, *, actor: str, request_id: str | None = None
-    ) -> Any:
-        if isinstance(operation, Develop):
-            if self.developed == self.dies_at:
-                raise CutOff
-            self.developed += 1
-        return self.simulated.perform(world, operation, actor=actor, request_id=request_id)
-
-    def plant(self, directory: Path = WORLDS) -> list[str] | None:
-        return asyncio.run(plant(self, str(directory)))
-
-    def id_of(self, name: str) -> str:
-        return next(world.id for world in self.worlds() if world.name == name)
-
-    def call(self, world: str, function: str, args: list[Any]) -> answers.OperationAnswer:
-        return self.simulated.perform(world, Call(function, json.dumps(args).encode()))
+@pytest.fixture
+def planted(planted_disk: SimDisk) -> Planter:
+    return Planter(copy.deepcopy(planted_disk))
 
 
-def grown(folder: Path, example: dict[str, Any]) -> tuple[Host, str]:
-    """A world with an example's files in it, one revision each."""
-    host = Host()
-    world = host.simulated.create(example["name"]).id
-    for n, file in enumerate(example["file"], start=1):
-        answer = host.simulated.perform(world, Develop((folder / file["path"]).read_text(), file["summary"]))
-        assert isinstance(answer, answers.Accepted) and answer.revision == n, answer
-    return host, world
+def value_of(answer: Any) -> Any:
+    assert isinstance(answer, answers.CallOk), answer
+    return json.loads(bytes(answer.value))
 
 
-def test_there_are_the_four_worlds():
-    assert NAMES == ["currency", "shout", "todos", "trip-budget"]
+def test_there_are_these_worlds():
+    assert NAMES == [
+        "currency",
+        "kit",
+        "reading-list",
+        "shout",
+        "todos",
+        "trip-budget",
+    ]
 
 
-@pytest.mark.parametrize(("folder", "example"), EXAMPLES, ids=NAMES)
-def test_an_example_world_does_what_its_examples_say(folder: Path, example: dict[str, Any]):
-    host, world = grown(folder, example)
-    for call in example["example"]:
-        answer = host.call(world, call["call"], call["args"])
-        if "error" in call:
+@pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
+def test_an_example_world_does_what_its_examples_say(planted: Planter, example: Example):
+    for call in example.example:
+        answer = planted.call(call.world or example.name, call.call, *call.args)
+        if call.error is not None:
             assert isinstance(answer, answers.CallFailed), (call, answer)
-            assert answer.error.splitlines()[0] == call["error"]
+            assert answer.error.splitlines()[0] == planted.with_ids(call.error)
         else:
-            assert isinstance(answer, answers.CallOk), (call, answer)
-            assert json.loads(bytes(answer.value)) == call["value"]
+            assert value_of(answer) == call.value, call
 
 
-@pytest.mark.parametrize(("folder", "example"), EXAMPLES, ids=NAMES)
-def test_every_function_of_an_example_world_is_documented(folder: Path, example: dict[str, Any]):
-    host, world = grown(folder, example)
-    rows = host.simulated.functions(world)
+@pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
+def test_every_definition_of_an_example_world_is_documented_and_the_examples_are_of_its_own(
+    planted: Planter, example: Example
+):
+    rows = planted.simulated.functions(planted.id_of(example.name))
     assert [row.name for row in rows if not row.doc] == []
-    assert {call["call"] for call in example["example"]} <= {row.name for row in rows}
+    assert {call.call for call in example.example if call.world is None} <= {row.name for row in rows}
 
 
-def test_planting_makes_all_worlds_and_names_a_command_to_try():
-    host = Host()
-    assert host.plant() == ["call", "shout", "shoutBackwards", "hello"]
-    assert sorted(world.name for world in host.worlds()) == NAMES
-    assert host.developed == len(FILES)
-    answer = host.call(host.id_of("shout"), "shoutBackwards", ["hello"])
-    assert bytes(answer.value) == b'"OLLEH"'
+@pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
+def test_a_planted_world_has_what_its_file_says(planted: Planter, example: Example):
+    host, world = planted.simulated, planted.id_of(example.name)
+    assert host.world(world).revision == len(example.file)
+    enrolled = [(check.name, check.inputs > 0) for check in host.checks(world).checks]
+    assert enrolled == [(check.name, check.generator is not None) for check in example.check]
+    assert host.grants(world).worlds == sorted(planted.id_of(name) for name in example.grants)
+    page = host.page(world)
+    if example.page is not None:
+        assert (page.access, page.functions) == (example.page.access, sorted(example.page.functions))
+        assert set(page.functions) <= {row.name for row in host.functions(world)}
+    else:
+        assert (page.access, page.functions) == ("private", [])
 
 
-def test_planting_again_does_nothing():
-    host = Host()
-    host.plant()
-    before = {world.id: world.records for world in host.worlds()}
-    host.plant()
-    assert {world.id: world.records for world in host.worlds()} == before
+def test_a_change_that_breaks_a_property_is_rejected_with_the_smallest_input(planted: Planter):
+    check = next(check for name, check in CHECKS if name == "kit" and "table" in check.name)
+    answer = planted.simulated.perform(planted.id_of("kit"), Develop(check.counterexample, "simpler"))
+    assert isinstance(answer, answers.Rejected) and answer.check == check.name
+    assert json.loads(bytes(answer.input)) == [[""]]
 
 
-@pytest.mark.parametrize("dies_at", range(len(FILES)))
-def test_planting_that_was_cut_off_is_finished_by_the_next(dies_at: int):
-    host = Host()
-    host.dies_at = dies_at
-    with pytest.raises(CutOff):
-        host.plant()
-    host.dies_at = None
-    host.plant()
-    assert {world.name: world.revision for world in host.worlds()} == {
-        example["name"]: len(example["file"]) for _, example in EXAMPLES
-    }
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_an_empty_world_and_says_not_found_elsewhere(planted: Planter, name: str):
+    request = {"method": "GET", "base": "/w/x", "headers": {}, "form": {}, "body": ""}
+    page = value_of(planted.call(name, "app", "/", {}, request))
+    assert page.startswith("<!doctype html>") and 'name="viewport"' in page
+    elsewhere = value_of(planted.call(name, "app", "/nowhere", {}, request))
+    assert elsewhere["status"] == 404
 
 
-def test_a_world_that_its_owner_changed_or_archived_is_left_alone():
-    host = Host()
-    host.plant()
-    shout, todos = host.id_of("shout"), host.id_of("todos")
-    host.simulated.perform(shout, Develop("function shoutBackwards() { return 'mine' }", ""))
-    host.simulated.perform(todos, Describe(archived=True))
-    host.plant()
-    assert bytes(host.call(shout, "shoutBackwards", ["x"]).value) == b'"mine"'
-    assert [world.name for world in host.worlds(archived=True) if world.name == "todos"] == ["todos"]
+def test_planting_again_does_nothing(planted: Planter):
+    before = {world.id: world.records for world in planted.worlds()}
+    planted.plant(WORLDS)
+    assert {world.id: world.records for world in planted.worlds()} == before
 
 
-def test_an_example_that_is_rejected_names_its_file(tmp_path: Path):
-    (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "bad.js").write_text("throw new Error('no')")
-    (tmp_path / "bad" / "world.toml").write_text(
-        'name = "bad"\ndescription = "d"\n[[file]]\npath = "bad.js"\nsummary = "s"\n'
-    )
-    with pytest.raises(BadExample, match=r"bad\.js: Rejected"):
-        Host().plant(tmp_path)
+def test_checks_with_generators_are_found_in_at_least_two_worlds():
+    assert len({name for name, check in CHECKS if check.generator is not None}) >= 2
+    assert all(example.check for example in EXAMPLES)

@@ -24,3 +24,12 @@ function settleUp(trip) {
     travellers.map((person, index) => [person, fromCents((paid[person] ?? 0) - shares[index])]),
   );
 }
+
+/** All trips at a glance: [{name, travellers, budget, spent, left}], by name. */
+function allTrips() {
+  return listTrips().map((name) => {
+    const { travellers, budgetCents } = getTrip(name);
+    const { spent, left } = tripTotals(name);
+    return { name, travellers, budget: fromCents(budgetCents), spent, left };
+  });
+}
