@@ -81,7 +81,9 @@ LOG_CACHE_BYTES = 8 * MIB
 LOG_READ_AHEAD_BYTES = 1 * MIB
 LOG_READ_RECORDS_DELAY_FLICKS = FLICKS_PER_SECOND // 40
 HEAP_DELTAS_PER_BASE_MAX = 32
-HEAP_PATCH_PAGES_MAX = 128  # of a delta that is packed against its parent's pages: both fit in one zstd window
+HEAP_PATCH_PAGES_MAX = (
+    128  # of a delta that is packed against its parent's pages: both fit in one zstd window
+)
 DISK_RESERVE_BYTES = 8 * MIB
 DISK_WARN_BYTES_FREE = 256 * MIB
 READ_BODIES_KEPT_FLICKS = 7 * 24 * 3600 * FLICKS_PER_SECOND
@@ -128,9 +130,12 @@ assert DATA_VALUE_BYTES_MAX <= RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a stored val
 assert ARGUMENTS_BYTES_MAX <= BODY_BYTES_MAX and SOURCE_BYTES_MAX <= BODY_BYTES_MAX, "a body holds them"
 assert PEER_BYTES_MAX + RESULT_BYTES_MAX <= BODY_BYTES_MAX, "a record holds the answers that a call was given"
 assert (
-    DATA_WRITES_BYTES_MAX + PEER_BYTES_MAX + RESULT_BYTES_MAX + ARGUMENTS_BYTES_MAX + MIB <= LOG_BATCH_BYTES_MAX
+    DATA_WRITES_BYTES_MAX + PEER_BYTES_MAX + RESULT_BYTES_MAX + ARGUMENTS_BYTES_MAX + MIB
+    <= LOG_BATCH_BYTES_MAX
 ), "whatever a call does fits in a batch: no world can stop the log"
-assert CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX <= LOG_BATCH_BYTES_MAX, "so does a revision, and a rollback to any"
+assert CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX <= LOG_BATCH_BYTES_MAX, (
+    "so does a revision, and a rollback to any"
+)
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
 assert CHECK_INPUTS * CHECK_INPUT_BYTES_MAX <= BODY_BYTES_MAX, "a check's inputs fit in a record"

@@ -23,9 +23,9 @@ import zstandard
 
 from engine.io.blobs import Blobs
 from engine.limits import (
-    LINEAR_MEMORY_BYTES_MAX,
     HEAP_DELTAS_PER_BASE_MAX,
     HEAP_PATCH_PAGES_MAX,
+    LINEAR_MEMORY_BYTES_MAX,
     PAGE_BYTES,
     WASM_PAGE_BYTES,
 )
@@ -190,7 +190,9 @@ def _decode(blob: str, content: bytes) -> _Stored:
             "Open the directory with the version that wrote it",
         )
     if not 0 < size_bytes <= LINEAR_MEMORY_BYTES_MAX or size_bytes % WASM_PAGE_BYTES:
-        raise HeapRefused(blob, f"its size of {size_bytes} bytes is no heap's (at most {LINEAR_MEMORY_BYTES_MAX})")
+        raise HeapRefused(
+            blob, f"its size of {size_bytes} bytes is no heap's (at most {LINEAR_MEMORY_BYTES_MAX})"
+        )
     is_base = depth == 0
     if (
         zero != 0

@@ -157,22 +157,26 @@ const outcomeOfAttempt = () => {
 };
 
 const answerAttempt = () =>
-  stringify({
-    outcome: outcomeOfAttempt(),
-    stale: staleEntries(),
-    called: world.takeCalled(),
-    definitions: [...world.touched].map(definitionEntry),
-    globals: leakedGlobals(),
-    states: stateEntries(),
-  });
+  stringify(
+    withTexts({
+      outcome: outcomeOfAttempt(),
+      stale: staleEntries(),
+      called: world.takeCalled(),
+      definitions: [...world.touched].map(definitionEntry),
+      globals: leakedGlobals(),
+      states: stateEntries(),
+    }),
+  );
 
 const answerCatalogue = () =>
-  stringify({
-    prelude: world.version,
-    definitions: [...world.cells.values()].filter((cell) => cell.live).map((cell) => definitionEntry(cell.name)),
-    states: stateEntries(),
-    globals: foreignGlobals().map(String),
-  });
+  stringify(
+    withTexts({
+      prelude: world.version,
+      definitions: [...world.cells.values()].filter((cell) => cell.live).map((cell) => definitionEntry(cell.name)),
+      states: stateEntries(),
+      globals: foreignGlobals().map(String),
+    }),
+  );
 
 table.entry = (text) => {
   switch (text[0]) {

@@ -1,17 +1,26 @@
 // What a heap holds, told to the host: run on scratch copies, so nothing here need be tidy.
 
 // The text that a definition is compared by: of a library file its origin says all that matters.
-const definitionText = (cell) => {
-  if (typeof cell.impl === "function") return textOfFunction(cell.impl);
-  return cell.commonjs ? "" : walkText(cell.impl);
+const definitionText = (impl, commonjs) => {
+  if (typeof impl === "function") return textOfFunction(impl);
+  return commonjs ? "" : walkText(impl);
 };
 
 const definitionEntry = (name) => {
   const cell = world.cells.get(name);
   if (!cell.live) return { name };
-  const { kind, version, doc, origin, commonjs } = cell;
-  return { name, kind, version, doc, origin, commonjs, text: definitionText(cell) };
+  const { kind, version, doc, origin, commonjs, impl } = cell;
+  return { name, kind, version, doc, origin, commonjs, impl };
 };
+
+// Walking a library may run code of the world's (a Proxy's traps), which could define or undefine: texts are made
+// last, of what was found before.
+const withTexts = (told) => ({
+  ...told,
+  definitions: told.definitions.map(({ impl, ...entry }) =>
+    impl === undefined ? entry : { ...entry, text: definitionText(impl, entry.commonjs) },
+  ),
+});
 
 // How many instances of each class that was redefined still are as an earlier one built them.
 const staleEntries = () =>
