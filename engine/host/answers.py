@@ -1,4 +1,4 @@
-"""What the host answers: the shapes of SPEC section 7 as structs, ready for `msgspec.json`.
+"""What the host answers: the shapes of the REST API as structs, ready for `msgspec.json`.
 
 Answers to operations are one of `OperationAnswer`; reads return the row structs. Field names are those of the wire.
 Fields with a default are left out of the JSON where they hold it.

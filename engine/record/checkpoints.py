@@ -1,4 +1,4 @@
-"""The data of a world as one blob, which a checkpoint names beside its digest (DESIGN section 4).
+"""The data of a world as one blob, which a checkpoint names beside its digest.
 
 Layout, little-endian: magic 8 | version u16 | rows u32 | plain bytes u64 | zstd(rows: key bytes u32, value
 bytes u32, key, value). Rows ascend by code point, so equal data give equal bytes.

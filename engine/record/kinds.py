@@ -31,7 +31,7 @@ class Request(_Part, frozen=True):
 
 
 class Failure(_Part, frozen=True):
-    """Why a call or preview failed: a kind of SPEC section 4, the error's text, perhaps a hint."""
+    """Why a call or preview failed: one of the failures that docs/GUIDE.md lists, the error's text, perhaps a hint."""
 
     kind: str
     error: str

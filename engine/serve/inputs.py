@@ -1,4 +1,4 @@
-"""What a client may send: one struct a body or query, strict in names and types. SPEC section 7 has their meaning.
+"""What a client may send: one struct a body or query, strict in names and types. docs/GUIDE.md has their meaning.
 
 Texts that are written down as they are (names, summaries, reasons, sources) hold no lone surrogates; keys and JSON
 values may.
