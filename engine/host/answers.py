@@ -6,6 +6,10 @@ Fields with a default are left out of the JSON where they hold it.
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 import msgspec
 
 from engine.record.kinds import Changes
@@ -339,3 +343,20 @@ class Version(_Shape, frozen=True, omit_defaults=False):
     engine: str
     prelude: int
     vm: str
+
+
+def as_json(shape: Any) -> bytes:
+    """A shape, or a record's body, as JSON text. Lone surrogates, which a guest's text may hold, are escaped."""
+    try:
+        return msgspec.json.encode(shape)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(shape, enc_hook=_parsed)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _parsed(raw: msgspec.Raw) -> Any:
+    return json.loads(bytes(raw))

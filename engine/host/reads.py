@@ -166,7 +166,7 @@ class Reads:
         body = ledger.body_at(world, row.outcome_seq)
         if body is None:
             return answers.OperationState(operation=seq, state="erased")
-        answer = msgspec.json.encode(answer_of(body, world=world, seq=row.outcome_seq))
+        answer = answers.as_json(answer_of(body, world=world, seq=row.outcome_seq))
         return answers.OperationState(operation=seq, state="ended", answer=msgspec.Raw(answer))
 
     def health(self) -> answers.Health:
@@ -252,7 +252,7 @@ class Reads:
             actor=row.actor,
             at=iso_from_flicks(row.flick),
             hash=record_hash(entry.header),
-            body=msgspec.Raw(msgspec.json.encode(body)) if body is not None else None,
+            body=msgspec.Raw(answers.as_json(body)) if body is not None else None,
         )
 
 

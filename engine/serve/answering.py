@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
 
 from engine.host import answers
-from engine.serve.reading import canonical_json
+from engine.host.answers import as_json
 
 JSON = b"application/json"
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -71,7 +70,7 @@ def reply_to(answer: Any) -> Reply:
     """The reply that says `answer`: a struct or list of engine.host.answers, a Failure, plain JSON values."""
     if isinstance(answer, answers.Refused):
         return _refused(answer)
-    return Reply(STATUS_OF_ANSWER.get(type(answer), 200), encoded(answer))
+    return Reply(STATUS_OF_ANSWER.get(type(answer), 200), as_json(answer))
 
 
 def started(answer: answers.Started, location: str) -> Reply:
@@ -83,26 +82,11 @@ def started(answer: answers.Started, location: str) -> Reply:
 
 def failed(status: int, error: str, hint: str | None = None, *, headers: Headers = ()) -> Reply:
     """A reply of the door itself."""
-    return Reply(status, encoded(Failure(error, hint)), headers=headers)
-
-
-def encoded(answer: Any) -> bytes:
-    """An answer as JSON text. Lone surrogates, which a guest's text may hold, are escaped."""
-    try:
-        return _ENCODER.encode(answer)
-    except UnicodeEncodeError:
-        return canonical_json(msgspec.to_builtins(answer, enc_hook=_parsed))
-
-
-def _parsed(raw: msgspec.Raw) -> Any:
-    return json.loads(bytes(raw))
+    return Reply(status, as_json(Failure(error, hint)), headers=headers)
 
 
 def _refused(answer: answers.Refused) -> Reply:
     headers: Headers = ()
     if answer.retry_after_s is not None:
         headers = ((b"retry-after", str(answer.retry_after_s).encode()),)
-    return Reply(STATUS_OF_REFUSAL[answer.refused], encoded(answer), headers=headers)
-
-
-_ENCODER = msgspec.json.Encoder()
+    return Reply(STATUS_OF_REFUSAL[answer.refused], as_json(answer), headers=headers)

@@ -12,9 +12,9 @@ from record_lives import META, Heaps, root_of
 from engine.io.blobs import BlobMissing, BlobRotten
 from engine.io.mem_blobs import MemBlobs
 from engine.limits import (
-    HEAP_BYTES_MAX,
     HEAP_DELTAS_PER_BASE_MAX,
     HEAP_PATCH_PAGES_MAX,
+    LINEAR_MEMORY_BYTES_MAX,
     PAGE_BYTES,
     WASM_PAGE_BYTES,
 )
@@ -92,9 +92,12 @@ def test_a_small_change_of_many_pages_is_a_small_blob(blobs):
 
 def test_the_largest_heap_is_stored_and_one_page_more_is_our_bug():
     blobs = MemBlobs()
-    assert len(load(blobs, blobs.put(encode_base(bytes(HEAP_BYTES_MAX), b""))).memory) == HEAP_BYTES_MAX
+    assert (
+        len(load(blobs, blobs.put(encode_base(bytes(LINEAR_MEMORY_BYTES_MAX), b""))).memory)
+        == LINEAR_MEMORY_BYTES_MAX
+    )
     with pytest.raises(AssertionError, match="whole wasm pages"):
-        encode_base(bytes(HEAP_BYTES_MAX + WASM_PAGE_BYTES), b"")
+        encode_base(bytes(LINEAR_MEMORY_BYTES_MAX + WASM_PAGE_BYTES), b"")
 
 
 def test_as_many_deltas_stand_on_a_base_as_the_limit_says(blobs):

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from engine.host import answers
+from engine.host.answers import as_json
 from engine.record.kinds import Changes
-from engine.serve.answering import STATUS_OF_REFUSAL, encoded, failed, reply_to
+from engine.serve.answering import STATUS_OF_REFUSAL, failed, reply_to
 
 ROLLED_BACK = answers.RolledBack(set=["a"], deleted=[])
 
@@ -76,9 +77,9 @@ def test_a_busy_world_says_when_to_come_again() -> None:
 
 def test_lone_surrogates_of_a_guest_are_escaped_and_nothing_else_changes() -> None:
     answer = answers.CallOk(True, msgspec.Raw(b'["\\ud800"]'), 1, ["x\ud800é"])
-    assert encoded(answer) == '{"ok":true,"value":["\\ud800"],"revision":1,"logs":["x\\ud800é"]}'.encode()
+    assert as_json(answer) == '{"ok":true,"value":["\\ud800"],"revision":1,"logs":["x\\ud800é"]}'.encode()
     rows = answers.DataPage([answers.DataRow("\udfff", msgspec.Raw(b"1"))], False)
-    assert encoded(rows) == b'{"items":[{"key":"\\udfff","value":1}],"more":false}'
+    assert as_json(rows) == b'{"items":[{"key":"\\udfff","value":1}],"more":false}'
 
 
 def test_a_failure_leaves_out_the_hint_that_it_has_not() -> None:

@@ -11,7 +11,7 @@ import pytest
 from planting import Planter
 
 from engine.host import answers
-from engine.hub.messages import Call, Develop
+from engine.hub.messages import Develop
 from engine.io.sim_disk import SimDisk
 from engine.serve.examples import Example, read_examples
 
@@ -44,7 +44,9 @@ def value_of(answer: Any) -> Any:
 
 def test_there_are_these_worlds():
     assert NAMES == [
+        "beads-board",
         "currency",
+        "dashboard",
         "kit",
         "reading-list",
         "shout",
@@ -113,3 +115,11 @@ def test_planting_again_does_nothing(planted: Planter):
 def test_checks_with_generators_are_found_in_at_least_two_worlds():
     assert len({name for name, check in CHECKS if check.generator is not None}) >= 2
     assert all(example.check for example in EXAMPLES)
+
+
+def test_a_dashboard_without_grants_says_which_one_is_missing_and_how_to_give_it(planted: Planter):
+    planted.grant("dashboard", "todos", "trip-budget")
+    answer = planted.call("dashboard", "overview", "USD")
+    assert answer.error.splitlines()[0] == (
+        "Error: This needs the world currency; allow it: pw grants dashboard --allow currency"
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.host import LiveHost, Upkeep, answers
 from engine.serve import inputs
-from engine.serve.answering import Reply, encoded
+from engine.serve.answering import Reply
 from engine.serve.endpoint import Asked, Endpoint
 from engine.serve.reading import BadInput
 
@@ -20,7 +20,7 @@ async def healthz(host: LiveHost, asked: Asked) -> Any:
 async def readyz(host: LiveHost, asked: Asked) -> Any:
     """Whether the server takes work: 503 while it drains or is read-only."""
     health = host.health()
-    return Reply(200 if health.state == "ready" else 503, encoded(health))
+    return Reply(200 if health.state == "ready" else 503, answers.as_json(health))
 
 
 async def version(host: LiveHost, asked: Asked) -> Any:
@@ -42,7 +42,7 @@ async def backup(host: LiveHost, asked: Asked) -> Any:
 
 
 def _reported(upkeep: Upkeep) -> Reply:
-    return Reply(200 if upkeep.ok else 422, encoded(upkeep))
+    return Reply(200 if upkeep.ok else 422, answers.as_json(upkeep))
 
 
 ENDPOINTS = (
