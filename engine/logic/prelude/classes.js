@@ -21,12 +21,10 @@ const getStatic = (cell, target, key, receiver) => {
 // What a class gives its instances, taken before anything is changed.
 const membersOf = (prototype) => ({
   base: getPrototypeOf(prototype),
-  descriptors: ownKeys(prototype)
-    .filter((key) => key !== "constructor")
-    .map((key) => [key, getOwnPropertyDescriptor(prototype, key)]),
+  descriptors: ownKeys(prototype).map((key) => [key, getOwnPropertyDescriptor(prototype, key)]),
 });
 
-// Make `home` hold these members and no others.
+// Make `home` hold these members and no others, in their order.
 const fill = (name, home, { base, descriptors }) => {
   const isOpen =
     Object.isExtensible(home) && ownKeys(home).every((key) => getOwnPropertyDescriptor(home, key).configurable);

@@ -62,8 +62,9 @@ const removed = (name, kind, why = "was removed by undefine") => {
 
 const makeCell = (name, kind, impl) => {
   const cell = {
-    __proto__: TRAPS[kind], name, kind, impl: removed(name, kind, "is not defined yet"), live: false, version: 0, doc: "",
-    origin: "", commonjs: false, methods: null, stub: null, prototype: null, generation: 0, stamp: null,
+    __proto__: TRAPS[kind], name, kind, impl: removed(name, kind, "is not defined yet"), live: false, doc: "",
+    origin: "", commonjs: false, methods: null, stub: null, prototype: null, stamp: null,
+    now: null,
   };
   cell.stub = makeStub(cell, impl);
   defineProperty(globalThis, name, { value: cell.stub });
@@ -80,7 +81,7 @@ const adopt = (cell, impl, text) => {
   else cell.apply = applyAsCalled;
   cell.impl = impl;
   cell.live = true;
-  cell.generation++;
+  cell.now = { cell, version: cell.now?.version ?? 0, generation: (cell.now?.generation ?? 0) + 1 };
   dropStamps();
 };
 
@@ -93,16 +94,15 @@ const put = (name, impl, options, commonjs) => {
   const kind = checkKind(name, impl, text, commonjs);
   const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
   const isBegun = world.unfinished.has(name) && cell.impl === impl;
-  const isMoved = cell.version !== 0 && cell.version !== version;
-  if (isMoved) checkMigration(cell, version, migrate, cell.generation + (isBegun ? 0 : 1));
+  const isMoved = cell.now !== null && cell.now.version !== 0 && cell.now.version !== version;
+  if (isMoved) checkMigration(cell, version, migrate, cell.now.generation + (isBegun ? 0 : 1));
   if (kind !== "library" && impl.name === "") Reflect.defineProperty(impl, "name", { value: name }); // for stacks
   if (!isBegun) adopt(cell, impl, text);
   world.unfinished.delete(name);
-  cell.version = version;
+  cell.now.version = version; // also for what its own initialisers made
   cell.doc = typeof doc === "string" ? doc : "";
   cell.origin = world.origin;
   cell.commonjs = commonjs;
-  dropStamps();
   world.touched.add(name);
   if (isMoved && migrate !== undefined) unspoiled(() => migrateInstances(cell, migrate));
   return cell.stub;

@@ -9,8 +9,8 @@ const definitionText = (impl, commonjs) => {
 const definitionEntry = (name) => {
   const cell = world.cells.get(name);
   if (!cell.live) return { name };
-  const { kind, version, doc, origin, commonjs, impl } = cell;
-  return { name, kind, version, doc, origin, commonjs, impl };
+  const { kind, doc, origin, commonjs, impl } = cell;
+  return { name, kind, version: cell.now.version, doc, origin, commonjs, impl };
 };
 
 // Walking a library may run code of the world's (a Proxy's traps), which could define or undefine: texts are made
@@ -26,7 +26,7 @@ const withTexts = (told) => ({
 const staleEntries = () =>
   [...world.touched]
     .map((name) => world.cells.get(name))
-    .filter((cell) => cell.live && cell.kind === "class" && cell.generation > 1)
+    .filter((cell) => cell.live && cell.kind === "class" && cell.now.generation > 1)
     .map((cell) => [cell.name, staleInstances(cell)]);
 
 const stateEntries = () => [...world.states].map(([name, { version }]) => [name, version]);

@@ -1,13 +1,15 @@
 // Instances: which definitions made them, at which versions, and where they are.
 //
-// A stamp lists the definitions behind an instance, nearest first, each with the version that the instance is at and
-// the generation (how often the definition was made) that built it. Instances made alike share one. It is kept in a
-// private field, so that no world code can read, copy or forge it.
+// A stamp lists the definitions behind an instance, nearest first, each as it was when it made the instance: its
+// version, and its generation (how often it was defined). Instances made alike share one. No world code can read,
+// copy or forge it.
 //
-// What is to outlive an operation is made in attempts only. So in attempts each new instance is remembered, weakly
-// and in the order of creation; elsewhere it is not.
+// What is to outlive an operation is made in attempts only. There each new instance is remembered, weakly and in the
+// order of creation, and carries its stamp in a private field, which costs time and hardly any memory. In calls, and
+// for objects that take no more fields, a WeakMap has the stamps: it costs memory and hardly any time.
 
 const makeStamps = () => {
+  const loose = new WeakMap();
   function Given(object) {
     return object;
   }
@@ -17,24 +19,33 @@ const makeStamps = () => {
       super(object);
       this.#stamp = stamp;
     }
+    static loose = loose;
     static of(object) {
-      return #stamp in object ? object.#stamp : undefined;
+      return #stamp in object ? object.#stamp : loose.get(object);
     }
     // Whether it had none before.
     static mark(object, stamp) {
       if (#stamp in object) return false;
-      new Stamps(object, stamp);
+      try {
+        new Stamps(object, stamp);
+      } catch { // it is frozen
+        if (loose.has(object)) return false;
+        loose.set(object, stamp);
+      }
       return true;
     }
     static replace(object, stamp) {
-      object.#stamp = stamp;
+      if (#stamp in object) object.#stamp = stamp;
+      else loose.set(object, stamp);
     }
   };
 };
 
 const PRUNED_MIN = 64;
-const instances = (world.instances ??= { refs: [], orders: [], made: 0, pruneAt: 0, Stamps: makeStamps() });
-const { Stamps } = instances;
+const { refs, Stamps } = (world.instances ??= { refs: [], Stamps: makeStamps() });
+const { loose } = Stamps;
+let pruneAt = 0;
+let depth = 0; // of tracked constructions in progress
 let tracking = false;
 
 const count = (number, one) => `${number} ${one}${number === 1 ? "" : "s"}`;
@@ -51,8 +62,7 @@ const makersOf = (constructor) => {
   return makers;
 };
 
-const newStamp = (constructor) =>
-  makersOf(constructor).map((cell) => ({ cell, version: cell.version, generation: cell.generation }));
+const newStamp = (constructor) => makersOf(constructor).map((cell) => cell.now);
 
 const dropStamps = () => {
   for (const cell of world.cells.values()) if (cell.stamp !== null) cell.stamp = null;
@@ -60,10 +70,9 @@ const dropStamps = () => {
 
 // `new` on the stub of a class. What it makes is stamped once, by the stub nearest to the ground.
 const constructClass = (cell, args) => {
-  const order = tracking ? ++instances.made : 0;
-  const instance = construct(cell.impl, args, cell.stub);
-  if (getPrototypeOf(instance) === cell.prototype && Stamps.mark(instance, (cell.stamp ??= newStamp(cell.stub))) && tracking)
-    remember(instance, order);
+  const at = refs.length;
+  const instance = tracking ? constructTracked(cell, args, cell.stub) : construct(cell.impl, args, cell.stub);
+  if (getPrototypeOf(instance) === cell.prototype) stampNew(instance, (cell.stamp ??= newStamp(cell.stub)), at);
   return instance;
 };
 
@@ -71,33 +80,43 @@ const constructClass = (cell, args) => {
 const constructFor = (cell, args, newTarget) => {
   const maker = world.stubs.get(newTarget) ?? world.impls.get(newTarget)?.cell;
   const constructor = maker === undefined ? newTarget : maker.stub;
-  const order = tracking ? ++instances.made : 0;
-  const instance = construct(cell.impl, args, constructor);
+  const at = refs.length;
+  const instance = tracking ? constructTracked(cell, args, constructor) : construct(cell.impl, args, constructor);
   const prototype = maker === undefined ? constructor.prototype : prototypeOf(maker);
-  if (getPrototypeOf(instance) !== prototype) return instance;
+  if (getPrototypeOf(instance) !== prototype) return instance; // the constructor had it lying around
   const stamp = maker === undefined ? newStamp(constructor) : (maker.stamp ??= newStamp(constructor));
-  if (stamp.length > 0 && Stamps.mark(instance, stamp) && tracking) remember(instance, order);
+  if (stamp.length > 0) stampNew(instance, stamp, at);
   return instance;
 };
 
-// `order` says when its construction began: what it made meanwhile is younger.
-const remember = (instance, order) => {
-  instances.refs.push(new WeakRef(instance));
-  instances.orders.push(order);
-  if (instances.refs.length >= instances.pruneAt) pruneInstances();
+const constructTracked = (cell, args, constructor) => {
+  depth++;
+  try {
+    return construct(cell.impl, args, constructor);
+  } finally {
+    depth--;
+  }
+};
+
+// Its place is before all that was made while it was made.
+const stampNew = (instance, stamp, at) => {
+  if (!tracking) {
+    loose.set(instance, stamp);
+    return;
+  }
+  if (Stamps.mark(instance, stamp)) {
+    if (at === refs.length) refs[at] = new WeakRef(instance);
+    else refs.splice(at, 0, new WeakRef(instance));
+  }
+  if (depth === 0 && refs.length >= pruneAt) pruneInstances();
 };
 
 // Forget what died. Done whenever their number has doubled, so that it costs little for each instance.
 const pruneInstances = () => {
-  const { refs, orders } = instances;
   let kept = 0;
-  for (let at = 0; at < refs.length; at++) {
-    if (refs[at].deref() === undefined) continue;
-    refs[kept] = refs[at];
-    orders[kept++] = orders[at];
-  }
-  refs.length = orders.length = kept;
-  instances.pruneAt = Math.max(PRUNED_MIN, 2 * kept);
+  for (const ref of refs) if (ref.deref() !== undefined) refs[kept++] = ref;
+  refs.length = kept;
+  pruneAt = Math.max(PRUNED_MIN, 2 * kept);
 };
 
 const entryOf = (instance, cell) => Stamps.of(instance).find((entry) => entry.cell === cell);
@@ -105,18 +124,13 @@ const entryOf = (instance, cell) => Stamps.of(instance).find((entry) => entry.ce
 // The instances of a definition that live, oldest first. Collects, so that those that nothing reaches are not counted.
 const instancesOf = (cell) => {
   collect("", "");
-  pruneInstances();
-  const { refs, orders } = instances;
-  return refs
-    .map((ref, at) => ({ instance: ref.deref(), order: orders[at] }))
-    .filter(({ instance }) => entryOf(instance, cell) !== undefined)
-    .sort((a, b) => a.order - b.order)
-    .map(({ instance }) => instance);
+  const live = refs.map((ref) => ref.deref());
+  return live.filter((instance) => instance !== undefined && entryOf(instance, cell) !== undefined);
 };
 
 // How many instances live that an earlier generation of the class built.
 const staleInstances = (cell) =>
-  instancesOf(cell).filter((instance) => entryOf(instance, cell).generation < cell.generation).length;
+  instancesOf(cell).filter((instance) => entryOf(instance, cell).generation < cell.now.generation).length;
 
 // An attempt that failed half-way through a migration cannot be accepted, even if its source catches the error.
 const spoil = (error) => {
@@ -138,31 +152,29 @@ const refusePromise = (where, value) => {
 
 // Before a definition gets another version: instances of generations before `generation` must have a way there.
 const checkMigration = (cell, version, migrate, generation) => {
-  if (version === cell.version || migrate !== undefined) return;
+  if (version === cell.now.version || migrate !== undefined) return;
   const left = instancesOf(cell).map((instance) => entryOf(instance, cell));
   const behind = left.filter((entry) => entry.version !== version && entry.generation < generation).length;
   if (behind === 0) return;
   throw spoil(
     new TypeError(
-      `define ${cell.name}: ${count(behind, "live instance")} would be left at version ${cell.version}; ` +
+      `define ${cell.name}: ${count(behind, "live instance")} would be left at version ${cell.now.version}; ` +
         `say how to bring one to version ${version}: {version: ${version}, migrate: (instance, {from, to}) => ...}`,
     ),
   );
 };
 
-// Bring every living instance to the version that its definition has now. What the newest generation built needs no
-// migration, whatever the version was called then.
+// Bring every living instance to the version that its definition has now.
 const migrateInstances = (cell, migrate) => {
   const renewed = new Map();
-  const to = cell.version;
+  const to = cell.now.version;
   for (const instance of instancesOf(cell)) {
     const entry = entryOf(instance, cell);
     if (entry.version === to) continue;
-    if (entry.generation < cell.generation)
-      refusePromise(`define ${cell.name}: migrate`, migrate(instance, { from: entry.version, to }));
+    refusePromise(`define ${cell.name}: migrate`, migrate(instance, { from: entry.version, to }));
     const stamp = Stamps.of(instance);
     if (!renewed.has(stamp))
-      renewed.set(stamp, stamp.map((old) => (old.cell === cell ? { cell, version: to, generation: cell.generation } : old)));
+      renewed.set(stamp, stamp.map((old) => (old.cell === cell ? cell.now : old)));
     Stamps.replace(instance, renewed.get(stamp));
   }
 };
