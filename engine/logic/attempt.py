@@ -245,7 +245,7 @@ class _Attempt:
         """Why instances that live cannot follow a class: private members are those of the class that made them."""
         for name, count in stale:
             texts = [d.source for d in (self._before.find(name), touched[name]) if d is not None]
-            if count > 0 and any(has_private_members(text) for text in texts):
+            if any(has_private_members(text) for text in texts):
                 many = f"{count} live instance{'' if count == 1 else 's'}"
                 return (
                     f"TypeError: define {name}: it has private members and {many} of the class as it was, which cannot "

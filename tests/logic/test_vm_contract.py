@@ -161,6 +161,21 @@ def test_collecting_frees_what_nothing_reaches(bench):
     assert bench.value("typeof ref.deref()") == "undefined"
 
 
+def test_the_guest_may_collect_in_the_midst_of_a_job(bench):
+    source = """(host, compile, collect) => {
+      const cycle = () => { const a = {}; a.a = a; return new WeakRef(a) }
+      const [one, two] = [cycle(), cycle()]; const kept = two.deref()
+      const before = one.deref() !== undefined
+      const answer = collect("", "any\0text")
+      return [before, one.deref() === undefined, two.deref() === kept, answer === undefined].join()
+    }"""
+    assert bench.value(source) == "true,true,true,true"
+    assert (
+        bench.value("(host, compile, collect) => collect('')")
+        == "threw TypeError: a host function takes two texts"
+    )
+
+
 def test_the_image_is_taken_before_the_outcome_is_collected(bench):
     bench.keep("globalThis.before = 1; 'kept'")
     result = bench.pool.run(

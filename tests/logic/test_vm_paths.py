@@ -63,6 +63,7 @@ SCRIPT = [
     "[Math.random(), Date.now(), Math.sin(0.5), 0.1 + 0.2, 2 ** 0.5].join()",
     "(async () => { for (let i = 0; i < 20; i++) await list[i]; return list.length })()",
     "(() => { try { (function f() { f() })() } catch (e) { return '' + e } })()",
+    "(host, compile, collect) => { let a = {}; a.a = a; a = new WeakRef(a); collect('', ''); return a.deref() }",
     "syntax error",
     "throw { toString() { return 'odd' } }",
     "list.map((x) => x.text).sort().join().length",

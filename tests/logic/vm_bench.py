@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.logic import Engine, HeapImage, HostCalls, Job, JobResult, VmPool, boot, text_of, wtf8
 
-PRELUDE = """(host, compile) => {
+PRELUDE = """(host, compile, collect) => {
   let outcome;
   return (request) => {
     if (request === "outcome") return outcome;
@@ -20,7 +20,7 @@ PRELUDE = """(host, compile) => {
     let value;
     try {
       value = compile(source, file);
-      if (typeof value === "function") value = value(host, compile);
+      if (typeof value === "function") value = value(host, compile, collect);
     } catch (error) {
       return void fail(error);
     }
@@ -41,7 +41,7 @@ def heap(engine: Engine) -> HeapImage:
 
 
 def job(image: HeapImage, source: str, **fields: Any) -> Job:
-    """A job that evaluates `source`; a function in it is called with (host, compile), a promise is awaited."""
+    """A job that evaluates `source`; a function in it is called with (host, compile, collect), a promise is awaited."""
     request = wtf8(json.dumps({"source": source, "file": fields.pop("file", "test.js")}))
     defaults: dict[str, Any] = {"fuel": FUEL, "host": no_host, "collect_request": b"outcome"}
     return Job(image=image, request=request, **{**defaults, **fields})

@@ -22,12 +22,15 @@ const withTexts = (told) => ({
   ),
 });
 
-// How many instances of each class that was redefined still are as an earlier one built them.
-const staleEntries = () =>
-  [...world.touched]
-    .map((name) => world.cells.get(name))
-    .filter((cell) => cell.live && cell.kind === "class" && cell.now.generation > 1)
-    .map((cell) => [cell.name, staleInstances(cell)]);
+// The classes that were redefined, with the number of instances that still are as an earlier one built them.
+const staleEntries = () => {
+  const redefined = [...world.touched].map((name) => world.cells.get(name)).filter(isRedefined);
+  if (redefined.length === 0) return [];
+  const counts = staleInstances();
+  return redefined.filter(({ name }) => counts.has(name)).map(({ name }) => [name, counts.get(name)]);
+};
+
+const isRedefined = ({ live, kind, now }) => live && kind === "class" && now.generation > 1;
 
 const stateEntries = () => [...world.states].map(([name, { version }]) => [name, version]);
 

@@ -121,16 +121,23 @@ const pruneInstances = () => {
 
 const entryOf = (instance, cell) => Stamps.of(instance).find((entry) => entry.cell === cell);
 
-// The instances of a definition that live, oldest first. Collects, so that those that nothing reaches are not counted.
+// The instances that live, oldest first.
+const liveInstances = () => refs.map((ref) => ref.deref()).filter((instance) => instance !== undefined);
+
+// Those of one definition. Collects, so that those that nothing reaches are not among them.
 const instancesOf = (cell) => {
   collect("", "");
-  const live = refs.map((ref) => ref.deref());
-  return live.filter((instance) => instance !== undefined && entryOf(instance, cell) !== undefined);
+  return liveInstances().filter((instance) => entryOf(instance, cell) !== undefined);
 };
 
-// How many instances live that an earlier generation of the class built.
-const staleInstances = (cell) =>
-  instancesOf(cell).filter((instance) => entryOf(instance, cell).generation < cell.now.generation).length;
+// Each class that lives on in instances which an earlier generation of it built, and how many they are.
+const staleInstances = () => {
+  const counts = new Map();
+  for (const instance of liveInstances())
+    for (const { cell, generation } of Stamps.of(instance))
+      if (generation < cell.now.generation) counts.set(cell.name, (counts.get(cell.name) ?? 0) + 1);
+  return counts;
+};
 
 // An attempt that failed half-way through a migration cannot be accepted, even if its source catches the error.
 const spoil = (error) => {
