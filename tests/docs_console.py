@@ -3,8 +3,8 @@
     python tests/docs_console.py README.md      writes the page again with what the commands print now
 
 A line that begins with `$ ` is a command, one with `> ` goes on with it, all others are its output. The blocks of a
-page share one shell in an empty directory, with the tree's `pw` on its path and `worlds/` in reach. The default port
-becomes a free one and back again.
+page share one shell in an empty directory, with the tree's `pw` on its path and `worlds/` in reach. The default ports
+become free ones and back again.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PORT = "8787"
-SECONDS_MAX = 120
+PORTS = ("8787", "8788")  # of the API and of the pages
+SECONDS_MAX = 240
 MARK = "=== status "
 
 # What differs from run to run, and what it is compared as.
@@ -30,6 +31,7 @@ STEADY = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"\b[0-9a-f]{64}\b", "HASH"),
     (r"token=[\w-]+", "token=TOKEN"),
+    (r"~[\w-]{32}(\.[0-9a-f]+)?", "~KEY"),  # in the addresses of pages
     (r"\b\d+(\.\d+)? (ms|s|KiB|MiB|GiB|bytes)\b", "AMOUNT"),
     (r"\b\d{4,}\b", "NUMBER"),  # sizes, which follow the engine
     (r" +", " "),  # columns are as wide as what varies in them
@@ -66,29 +68,42 @@ def steps_of(page: str) -> list[Step]:
 
 def run(steps: list[Step]) -> None:
     """Fill in what each command prints (both streams) and its status. Ends the server it started."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    ports = _free_ports(len(PORTS))
     with tempfile.TemporaryDirectory(prefix="pw-docs-") as directory:
         (Path(directory) / "worlds").symlink_to(ROOT / "worlds")
         mark = f"printf '\\n{MARK}%s\\n' $?"
-        commands = [step.command.replace("pw serve", f"pw serve --port {PORT}") for step in steps]
-        script = "".join(f"{command.replace(PORT, port)}\n{mark}\n" for command in commands)
+        serve = "pw serve --port {} --pages-port {}".format(*PORTS)
+        commands = [step.command.replace("pw serve", serve) for step in steps]
+        script = "".join(f"{_replaced(command, PORTS, ports)}\n{mark}\n" for command in commands)
         script += "kill $(jobs -p) 2>/dev/null; wait\n"
         environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": directory,
             "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
-            "PW_SERVER": f"http://127.0.0.1:{port}",
+            "PW_SERVER": f"http://127.0.0.1:{ports[0]}",
             "LANG": "C.UTF-8",
         }
         printed = _printed_by(script, directory, environment)
-        outputs = printed.replace(port, PORT).replace(directory, "~").split(f"\n{MARK}")
+        outputs = _replaced(printed, ports, PORTS).replace(directory, "~").split(f"\n{MARK}")
     assert len(outputs) == len(steps) + 1, f"the shell ended early:\n{printed}"
     for step, output, following in zip(steps, outputs, outputs[1:], strict=False):
         body = output if step is steps[0] else output.split("\n", 1)[1]
         step.actual = body.rstrip("\n").splitlines() if body.strip() else []
         step.status = int(following.split("\n", 1)[0])
+
+
+def _free_ports(count: int) -> list[str]:
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [str(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def _replaced(text: str, old: Sequence[str], new: Sequence[str]) -> str:
+    for before, after in zip(old, new, strict=True):
+        text = text.replace(before, after)
+    return text
 
 
 def _printed_by(script: str, directory: str, environment: dict[str, str]) -> str:

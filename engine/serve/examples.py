@@ -97,7 +97,7 @@ def read_examples(directory: str) -> list[tuple[str, Example]]:
             with open(path, "rb") as file:
                 try:
                     example = msgspec.convert(tomllib.load(file), Example)
-                except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+                except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
                     raise BadExample(f"{path}: {error}") from None
             found.append((os.path.dirname(path), example))
     return found
@@ -155,8 +155,7 @@ def _steps(folder: str, example: Example, ids: dict[str, str]) -> list[Step]:
     steps = []
     for file in example.file:
         path = os.path.join(folder, file.path)
-        with open(path, encoding="utf-8") as text:
-            source = text.read()
+        source = _source_in(path)
         steps.append(Step(path, Develop(source=source, summary=file.summary), ("source", source)))
     for check in example.check:
         proposal = Enrol(check.name, check.expression, check.counterexample, check.generator)
@@ -169,6 +168,14 @@ def _steps(folder: str, example: Example, ids: dict[str, str]) -> list[Step]:
         granted = tuple(sorted(ids[name] for name in example.grants if name in ids))
         steps.append(Step(f"{folder}: grants", Grant(granted), ("grants",)))
     return steps
+
+
+def _source_in(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadExample(f"{path}: {error.strerror if isinstance(error, OSError) else error}") from None
 
 
 async def _grow(host: LiveHost, world: str, steps: list[Step]) -> None:

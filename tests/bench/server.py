@@ -89,7 +89,7 @@ def pw_server(home: Path) -> Process:
     """`pw serve` on a directory."""
     port = free_port()
     command = [str(Path(sys.executable).with_name("pw")), "serve", "--home", str(home), "--port", str(port)]
-    return Process(command, port, "/readyz")
+    return Process([*command, "--pages-port", "0"], port, "/readyz")
 
 
 def bare_server() -> Process:

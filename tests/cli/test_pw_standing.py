@@ -40,7 +40,7 @@ def test_a_check_is_added_listed_shown_and_removed(pw: Pw, shop: str, tmp_path: 
     assert pw("check", shop).stdout.splitlines()[1].split() == ["price", "1", "price(2)", "===", "6"]
     assert "function price(n) { return -n }" in pw("check", "list", shop, "price").stdout
     rejected = pw("develop", shop, "-e", "function price(n) { return n * 4 }", status=1)
-    assert rejected.stderr.startswith("rejected (check by check price), kept as rejection 1")
+    assert rejected.stderr.startswith('rejected (check "price"), kept as rejection 1')
     assert pw("check", "remove", shop, "price", "--reason", "inflation").stdout.startswith(
         "removed, recorded as "
     )

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,11 +25,11 @@ ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.start
 
 @contextmanager
 def serving(
-    home: Path, *options: str, **environment: str
+    home: Path, *options: str, program: Sequence[str] = PW, **environment: str
 ) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The process and the lines that it prints when it takes requests."""
     process = subprocess.Popen(
-        [*PW, "serve", "--home", str(home), "--port", "0", *options],
+        [*program, "serve", "--home", str(home), "--port", "0", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -77,6 +77,18 @@ def test_a_first_serving_prints_a_link_with_the_token_and_a_second_one_does_not(
             assert [world.name for world in client.worlds()] == ["kept"]
         process.send_signal(signal.SIGINT)
         assert ended(process)[0] == 0
+
+
+def test_the_command_that_a_serving_says_to_try_works_as_it_is_printed(tmp_path: Path) -> None:
+    elsewhere = {"PATH": os.defpath}
+    program = str(Path(sys.executable).with_name("pw"))
+    with serving(tmp_path, program=[program], **elsewhere) as (_process, lines):
+        command = lines[-1].removeprefix("Try: ")
+        assert command.startswith(program)
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, env=ENVIRONMENT | elsewhere
+        )
+    assert re.fullmatch(r"hello-[0-9a-f]{6}\n", done.stdout), done.stderr
 
 
 def test_sigterm_lets_running_work_end_and_idle_connections_go_and_exits_0(tmp_path: Path) -> None:

@@ -190,11 +190,15 @@ def test_an_example_that_grew_grows_the_world_that_nobody_changed(country: Path)
             r"check 'any bucket.*does not",
         ),
         (("world.toml", WELL.replace("summary", "sumary")), r"world\.toml: .*sumary"),
+        (("world.toml", WELL.replace('description = "Has water."', "")), r"world\.toml: .*description"),
         (("world.toml", "name = "), r"world\.toml: Invalid"),
+        (("world.toml", "name = '\udcff'"), r"world\.toml: .*utf-8"),
+        (("world.toml", WELL.replace("well.js", "wall.js")), r"wall\.js: No such file"),
+        (("well.js", "// \udcff"), r"well\.js: .*utf-8"),
     ],
-    ids=["rejected", "refused", "unknown", "malformed"],
+    ids=["rejected", "refused", "unknown", "missing", "malformed", "no text", "no file", "no source text"],
 )
 def test_an_example_that_cannot_be_made_names_its_file(country: Path, broken: tuple[str, str], reason: str):
-    (country / "well" / broken[0]).write_text(broken[1])
+    (country / "well" / broken[0]).write_text(broken[1], errors="surrogateescape")
     with pytest.raises(BadExample, match=reason):
         Planter().plant(country)

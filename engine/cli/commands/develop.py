@@ -51,7 +51,7 @@ def show_attempt(pw: Pw, answer) -> None:
     if isinstance(answer, Rejected):
         if not raw:
             show_logs(answer.logs)
-            check = f" by check {answer.check}" if answer.check else ""
+            check = f' "{answer.check}"' if answer.check else ""
             warn(f"rejected ({answer.kind}{check}), kept as rejection {answer.rejection}: {answer.reason}")
         fail()
     elif not raw and isinstance(answer, Accepted):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -100,4 +102,12 @@ def _announce(pw: Pw, serving: Serving, first: list[str] | None) -> None:
     options = [] if serving.url == SERVER_DEFAULT else ["--server", serving.url]
     if pw.home != Pw(server=None, home=None, as_json=False).home:
         options += ["--home", pw.home]
-    say("Try: " + shlex.join(["pw", *(first or ["new", "hello"]), *options]))
+    say("Try: " + shlex.join([_pw_here(), *(first or ["new", "hello"]), *options]))
+
+
+def _pw_here() -> str:
+    """How this program is called here: by its path, unless the shell finds it by its name."""
+    program, found = sys.argv[0], shutil.which("pw")
+    if os.path.basename(program) != "pw" or (found is not None and os.path.samefile(found, program)):
+        return "pw"
+    return program
