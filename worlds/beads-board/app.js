@@ -75,7 +75,7 @@ ${filterForm(base, filter)}
 /** A page of this world with its style and script. */
 function wholePage(title, body) {
   const accent = { light: "#1f5f8b", dark: "#8cc7f0" };
-  return documentOf({ title, accent, style: boardStyle(), body, script: `(${boardScript})()` });
+  return documentOf({ title, accent, style: boardStyle(), body, script: boardScript() });
 }
 
 /** The forms behind "New issue" and "Import". */
@@ -123,7 +123,7 @@ function filterForm(base, { find, type, priority, label, assignee }) {
   ${select("priority", "Any priority", [0, 1, 2, 3, 4], priority ?? "", priorityName)}
   ${select("label", "Any label", known(issues.flatMap((issue) => issue.labels), label), label)}
   ${select("assignee", "Anybody", known(issues.map((issue) => issue.assignee), assignee), assignee)}
-  <button>Show</button>
+  <noscript><button>Show</button></noscript>
 </form>`;
 }
 

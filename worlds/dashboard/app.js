@@ -28,7 +28,7 @@ async function wholePage(base, code = homeCurrency(), message = "") {
 <p class="problem" role="alert">${message}</p>
 <main>${new Markup(panels)}</main>`;
   const accent = { light: "#1c6b57", dark: "#7fd8bd" };
-  return documentOf({ title: "Dashboard", accent, style: dashboardStyle(), body, script: `(${dashboardScript})()` });
+  return documentOf({ title: "Dashboard", accent, style: dashboardStyle(), body, script: dashboardScript() });
 }
 
 /** All panels as a text of markup, also for the page's script. */

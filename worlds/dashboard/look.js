@@ -1,18 +1,21 @@
-/** What the page's script does: another currency shows at once. */
+/** What the page's script does, as text: another currency shows at once. */
 function dashboardScript() {
-  const form = document.querySelector(".currency");
-  const main = document.querySelector("main");
-  const base = form.getAttribute("action").replace(/\/$/, "");
-  form.addEventListener("change", async () => {
-    main.setAttribute("aria-busy", "true");
-    try {
-      main.innerHTML = await world.call("panelsText", base, form.elements.in.value);
-      document.querySelector(".problem").textContent = "";
-    } catch (error) {
-      document.querySelector(".problem").textContent = error.message;
-    }
-    main.removeAttribute("aria-busy");
-  });
+  const script = () => {
+    const form = document.querySelector(".currency");
+    const main = document.querySelector("main");
+    const base = form.getAttribute("action").replace(/\/$/, "");
+    form.addEventListener("change", async () => {
+      main.setAttribute("aria-busy", "true");
+      try {
+        main.innerHTML = await world.call("panelsText", base, form.elements.in.value);
+        document.querySelector(".problem").textContent = "";
+      } catch (error) {
+        document.querySelector(".problem").textContent = error.message;
+      }
+      main.removeAttribute("aria-busy");
+    });
+  };
+  return `(${script})()`;
 }
 
 /** What is this page's own style. */

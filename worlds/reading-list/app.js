@@ -32,18 +32,12 @@ function changeByForm(path, { base, form }) {
 }
 
 /** The whole page as text. `problem` is shown above the books; `draft` fills the form for new ones. */
-function listPage(base, { shelf = "", find = "" }, problem = "", draft = {}) {
-  const counts = countBooks();
-  const inAll = { ...counts, "": counts.next + counts.reading + counts.finished };
-  const books = listBooks(shelf, find).sort((a, b) => shelfOrder(a) - shelfOrder(b));
-  const tab = ([name, label]) => html`<a href="${base}/?shelf=${name}" ${name === shelf && new Markup('aria-current="page"')}>${label} <b>${inAll[name]}</b></a>`;
+function listPage(base, query, problem = "", draft = {}) {
+  const isOpen = (listBooks().length === 0 || draft.title !== undefined) && new Markup("open");
   const body = html`
-<header>
-  <h1><a href="${base}/">Reading list</a></h1>
-  <p class="faint">${counts.pagesRead} pages read in ${counts.reading + counts.finished} books</p>
-</header>
+<header><h1><a href="${base}/">Reading list</a></h1></header>
 <p class="problem" role="alert">${problem}</p>
-<div class="card"><details class="new" ${(inAll[""] === 0 || draft.title !== undefined) && new Markup("open")}>
+<div class="card"><details class="new" ${isOpen}>
   <summary>Add a book</summary>
   <form method="post" action="${base}/add" class="fields">
     <label class="wide">Title <input name="title" required maxlength="300" value="${draft.title}"></label>
@@ -52,11 +46,26 @@ function listPage(base, { shelf = "", find = "" }, problem = "", draft = {}) {
     <button class="main">Add</button>
   </form>
 </details></div>
-<nav class="tabs" aria-label="Shelves">${SHELVES.map(tab)}</nav>
-${inAll[""] > 5 || find ? searchForm(base, shelf, find) : null}
-<main>${books.map((book) => bookMarkup(book, base))}${books.length === 0 && emptyMarkup(shelf, find)}</main>`;
+<main data-base="${base}" data-query="${JSON.stringify(query)}">${listMarkup(base, query)}</main>`;
   const accent = { light: "#7a3b69", dark: "#e3a6d0" };
-  return documentOf({ title: "Reading list", accent, style: listStyle(), body, script: `(${pageScript})()` });
+  return documentOf({ title: "Reading list", accent, style: listStyle(), body, script: pageScript() });
+}
+
+/** The tabs, the search and the books of a shelf that have the words: what changes when a book does. */
+function listMarkup(base, { shelf = "", find = "" }) {
+  const counts = countBooks();
+  const inAll = { ...counts, "": counts.next + counts.reading + counts.finished };
+  const books = listBooks(shelf, find).sort((a, b) => shelfOrder(a) - shelfOrder(b));
+  const tab = ([name, label]) => html`<a href="${base}/?shelf=${name}" ${name === shelf && new Markup('aria-current="page"')}>${label} <b>${inAll[name]}</b></a>`;
+  return html`<nav class="tabs" aria-label="Shelves">${SHELVES.map(tab)}</nav>
+${(inAll[""] > 5 || find) && searchForm(base, shelf, find)}
+${books.map((book) => bookMarkup(book, base))}${books.length === 0 && emptyMarkup(shelf, find)}
+${counts.pagesRead > 0 && html`<p class="faint small">${counts.pagesRead} pages read so far</p>`}`;
+}
+
+/** The same as a text, for the page's script. */
+function listText(base, query) {
+  return listMarkup(base, query).text;
 }
 
 /** Reading comes first, then what is next, then what is finished. */
@@ -85,14 +94,13 @@ function bookMarkup(book, base) {
   const star = (stars) => html`<button name="stars" value="${stars === book.rating ? "" : stars}" aria-label="${stars} of 5 stars" aria-pressed="${stars <= (book.rating ?? 0)}">★</button>`;
   const hidden = html`<input type="hidden" name="id" value="${book.id}">`;
   return html`<article class="card book" id="book-${book.id}">
-  <div class="row"><div class="grow"><h2>${book.title}</h2><p class="faint small">${book.author || "Unknown author"} · ${book.pages} pages</p></div>
+  <div class="row"><div class="grow"><h2>${book.title}</h2><p class="faint small">${book.author || "Unknown author"} · ${book.shelf === "reading" ? `page ${book.page} of ${book.pages} · ${percent}%` : `${book.pages} pages`}</p></div>
     <form method="post" action="${base}/remove">${hidden}<button class="quiet" aria-label="Remove ${book.title}" title="Remove">✕</button></form></div>
   ${book.shelf === "reading" && html`<div class="bar" role="progressbar" aria-label="Read" aria-valuenow="${percent}" aria-valuemin="0" aria-valuemax="100"><i style="width:${percent}%"></i></div>`}
   <div class="row">
   ${book.shelf === "next" && html`<form method="post" action="${base}/read" data-live="readTo">${hidden}<input type="hidden" name="page" value="1"><button>Start</button></form>`}
   ${book.shelf === "reading" && html`<form method="post" action="${base}/read" data-live="readTo" class="row grow">${hidden}
-    <label class="page">Page <input name="page" type="number" inputmode="numeric" min="0" max="${book.pages}" required value="${book.page}"></label>
-    <span class="faint small">of ${book.pages} · ${percent}%</span> <button>Save</button></form>`}
+    <label class="page">Page <input name="page" type="number" inputmode="numeric" min="0" max="${book.pages}" required value="${book.page}"></label> <button>Save</button></form>`}
   ${book.shelf === "reading" && html`<form method="post" action="${base}/read" data-live="readTo">${hidden}<input type="hidden" name="page" value="${book.pages}"><button>Finished</button></form>`}
   ${book.shelf === "finished" && html`<span class="grow faint small">Finished ${book.finished}</span>
     <form method="post" action="${base}/rate" data-live="rateBook" class="stars">${hidden}${[1, 2, 3, 4, 5].map(star)}</form>`}
@@ -100,34 +108,30 @@ function bookMarkup(book, base) {
 </article>`;
 }
 
-/** One book as a text of markup, for the page's script. */
-function bookCard(id, base) {
-  return bookMarkup(getBook(id), base).text;
-}
-
-/** What the page's script does: a form with data-live calls that function, then shows the book anew. */
+/** What the page's script does, as text: a form with data-live calls that function, then the books are shown anew. */
 function pageScript() {
-  addEventListener("submit", async (event) => {
-    const { target: form, submitter } = event;
-    if (!form.dataset.live) return;
-    event.preventDefault();
+  const script = () => {
+    const main = document.querySelector("main");
     const problem = document.querySelector(".problem");
-    const fields = Object.fromEntries(new FormData(form, submitter));
-    const base = form.getAttribute("action").replace(/\/[^/]*$/, "");
-    const value = fields.page ?? fields.stars;
-    submitter.disabled = true;
-    try {
-      await world.call(form.dataset.live, Number(fields.id), value === "" ? null : Number(value));
-      const card = document.createElement("template");
-      card.innerHTML = await world.call("bookCard", Number(fields.id), base);
-      form.closest("article").replaceWith(card.content);
-      problem.textContent = "";
-    } catch (error) {
-      problem.textContent = error.message;
-      problem.scrollIntoView({ block: "center" });
-      submitter.disabled = false;
-    }
-  });
+    addEventListener("submit", async (event) => {
+      const { target: form, submitter } = event;
+      if (!form.dataset.live) return;
+      event.preventDefault();
+      const { id, page, stars } = Object.fromEntries(new FormData(form, submitter));
+      const value = page ?? stars;
+      submitter.disabled = true;
+      try {
+        await world.call(form.dataset.live, Number(id), value === "" ? null : Number(value));
+        main.innerHTML = await world.call("listText", main.dataset.base, JSON.parse(main.dataset.query));
+        problem.textContent = "";
+      } catch (error) {
+        problem.textContent = error.message;
+        problem.scrollIntoView({ block: "center" });
+        submitter.disabled = false;
+      }
+    });
+  };
+  return `(${script})()`;
 }
 
 /** What is this page's own style. */
@@ -140,7 +144,7 @@ function listStyle() {
 .page { display: flex; align-items: center; gap: 0.5rem; }
 .page > input { width: 5.5rem; margin: 0; }
 .stars { display: flex; }
-.stars button { border: 0; padding: 0; width: 2.75rem; font-size: 1.5rem; color: var(--line); }
-.stars button[aria-pressed="true"] { color: var(--accent); }
+.stars button { border: 0; padding: 0; width: 2.75rem; font-size: 1.5rem; color: var(--faint); opacity: 0.5; }
+.stars button[aria-pressed="true"] { color: var(--accent); opacity: 1; }
 form[role="search"] { margin-bottom: 1rem; }`;
 }

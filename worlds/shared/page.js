@@ -93,6 +93,8 @@ button[disabled] { opacity: 0.5; }
   border: 1px solid var(--line); border-radius: 999px; color: var(--ink); text-decoration: none; white-space: nowrap; }
 .tabs a[aria-current] { background: var(--ink); border-color: var(--ink); color: var(--paper); }
 .tabs b { font-weight: 400; opacity: 0.65; }
+details.new { margin: -0.625rem 0; }
+details.new > form { padding-bottom: 0.625rem; }
 details.new > summary { cursor: pointer; list-style: none; min-height: 2.75rem; display: flex; align-items: center;
   font-weight: 600; color: var(--accent); }
 details.new > summary::-webkit-details-marker { display: none; }
