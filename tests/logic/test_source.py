@@ -152,7 +152,8 @@ LETTERS = st.text("a \n\r\té\u2028\U0001f600/*'", max_size=12)
 def test_every_position_finds_its_way_back(parts: list[tuple[str, str]]) -> None:
     """Where the body has a marker, the written text has it at the position that is given back."""
     source = "".join(
-        f"function {name}{index}() {{ '@{index}' }} class C{index} {{ static s = C{index} }} /*{filler.replace('*/', '')}*/ '#{index}';"
+        f"function {name}{index}() {{ '@{index}' }} class C{index} {{ static s = C{index} }} "
+        f"/*{filler.replace('*/', '')}*/ '#{index}';"
         for index, (name, filler) in enumerate(parts)
     )
     program = develop_program(source)

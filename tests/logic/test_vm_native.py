@@ -37,9 +37,10 @@ def test_a_library_that_does_not_load_is_refused_with_its_path(nothing_built):
 
 
 def test_a_library_of_another_version_is_refused(c_engine, monkeypatch):
+    built = native.NATIVE_VERSION
     monkeypatch.setattr(native, "NATIVE_VERSION", 999)
     monkeypatch.setattr(native, "_loaded", None)
-    with pytest.raises(EngineRefused, match="is version 1, expected 999; run: make setup"):
+    with pytest.raises(EngineRefused, match=f"is version {built}, expected 999; run: make setup"):
         load_engine(WASM.read_bytes(), FolderCache(), prefer="c")
 
 
