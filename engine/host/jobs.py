@@ -133,6 +133,7 @@ class Jobs:
             self._pool(runtime),
             self._image(runtime, job.revision),
             develop.source,
+            fuel=limits.DEVELOP_FUEL_MAX,
             commonjs=develop.commonjs,
             catalogue=self._catalogue(runtime, job.revision),
             source_lookup=runtime.sources,

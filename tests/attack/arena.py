@@ -89,6 +89,7 @@ class World:
 
     def bodies(self, kind: str) -> Iterator[Any]:
         """The bodies of this world's records of one kind, as JSON values."""
+        host().settle()  # what nobody waits for is recorded a little later
         for row in host().log(self.id, after=0, limit=1000).records:
             if row.kind == kind and row.body is not None:
                 yield json.loads(bytes(row.body))
