@@ -59,12 +59,8 @@ function columnTitles() {
 
 /** The board as a whole page. `message` is shown above it; `draft` fills the form for new issues. */
 function boardPage(base, filter, message = "", draft = {}) {
-  const counts = Object.fromEntries(Object.keys(columnTitles()).map((column) => [column, listIssues({ column }).length]));
   const body = html`
-<header>
-  <h1><a href="${base}/">Beads</a></h1>
-  <p class="faint">${counts.ready} ready, ${counts.in_progress} in progress, ${counts.blocked} blocked, ${counts.closed} closed</p>
-</header>
+<header><h1><a href="${base}/">Beads</a></h1></header>
 <p class="problem" role="alert">${message}</p>
 ${newForms(base, draft)}
 ${filterForm(base, filter)}

@@ -35,27 +35,29 @@ async function wholePage(base, code = homeCurrency(), message = "") {
 async function panelsText(base, code) {
   try {
     const seen = await overview(code);
-    const chart = seen.trips.length > 0 ? await tripChart(seen) : "";
-    return panels(base, seen, chart).text;
+    return panels(base, seen, await drawn(seen)).text;
   } catch (error) {
     return html`<p class="problem">${error.message}</p>`.text;
   }
 }
 
-/** The trips as bars, drawn by the world kit. */
-async function tripChart({ trips, currency, digits }) {
-  const texts = await Promise.all(trips.map((trip) => askWorld("kit", "formatMoney", trip.spent, currency, digits)));
+/** The amounts as people write them and the trips as bars, both by the world kit: {spent, left, chart}. */
+async function drawn({ trips, total, currency, digits }) {
+  const written = (amount) => askWorld("kit", "formatMoney", amount, currency, digits);
+  const [spent, left, ...texts] = await Promise.all([total.spent, total.left, ...trips.map((trip) => trip.spent)].map(written));
   const bars = trips.map((trip, index) => ({ label: trip.name, part: trip.spent, whole: trip.budget, text: texts[index] }));
-  return await askWorld("kit", "barChart", bars);
+  return { spent, left, chart: await askWorld("kit", "barChart", bars) };
 }
 
 /** What was seen, as panels. */
-function panels(base, { trips, total, currency, digits, todos }, chart) {
-  const money = (amount) => html`<b>${amount.toFixed(digits)}</b> <small>${currency}</small>`;
-  const number = (label, value, isBad) => html`<div class="number ${isBad && "bad"}"><dt>${label}</dt><dd>${value}</dd></div>`;
+function panels(base, { trips, total, currency, todos }, { spent, left, chart }) {
+  const number = (label, value, isBad) => {
+    const [figure, ...unit] = value.split(" ");
+    return html`<div class="number ${isBad && "bad"}"><dt>${label}</dt><dd><b>${figure}</b> <small>${unit.join(" ")}</small></dd></div>`;
+  };
   return html`<dl class="numbers">
-  ${number("Spent", money(total.spent))} ${number("Left", money(total.left), total.left < 0)}
-  ${number("Trips", html`<b>${trips.length}</b>`)} ${number("To do", html`<b>${todos.open}</b> <small>of ${todos.total}</small>`)}
+  ${number("Spent", spent)} ${number("Left", left, total.left < 0)}
+  ${number("Trips", `${trips.length}`)} ${number("To do", `${todos.open} of ${todos.total}`)}
 </dl>
 <section class="card"><h2>Trips</h2>
   ${trips.length > 0 ? html`<div class="chart">${new Markup(chart)}</div>` : html`<p class="faint">No trips yet. Plan one in the world trip-budget: addTrip("Rome", 500, ["Ada", "Bob"]).</p>`}

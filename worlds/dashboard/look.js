@@ -30,6 +30,7 @@ function dashboardStyle() {
 .number small { color: var(--faint); }
 .number.bad b { color: var(--bad); }
 .chart { margin-top: 0.75rem; font-variant-numeric: tabular-nums; }
+.chart > svg { display: block; }
 .card > form { margin-top: 0.75rem; }
 main[aria-busy] { opacity: 0.5; }`;
 }

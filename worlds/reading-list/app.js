@@ -138,12 +138,13 @@ function pageScript() {
 function listStyle() {
   return `
 .book .row { margin-top: 0.5rem; }
+.book form.row { margin-top: 0; }
 .book > .row:first-child { margin-top: 0; flex-wrap: nowrap; align-items: flex-start; }
 .book .bar { margin: 0.75rem 0 0.25rem; }
 .quiet { border-color: transparent; color: var(--faint); width: 2.75rem; padding: 0; margin: -0.375rem -0.5rem 0 0; }
 .page { display: flex; align-items: center; gap: 0.5rem; }
 .page > input { width: 5.5rem; margin: 0; }
-.stars { display: flex; }
+.stars { display: flex; margin-left: -0.625rem; }
 .stars button { border: 0; padding: 0; width: 2.75rem; font-size: 1.5rem; color: var(--faint); opacity: 0.5; }
 .stars button[aria-pressed="true"] { color: var(--accent); opacity: 1; }
 form[role="search"] { margin-bottom: 1rem; }`;

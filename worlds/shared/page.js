@@ -100,7 +100,7 @@ details.new > summary { cursor: pointer; list-style: none; min-height: 2.75rem; 
 details.new > summary::-webkit-details-marker { display: none; }
 details.new > summary::before { content: "+"; font-size: 1.5rem; line-height: 1; margin-right: 0.5rem; }
 details.new[open] > summary::before { content: "\u2212"; }
-.fields { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 11rem), 1fr)); align-items: end; }
+.fields { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 9rem), 1fr)); align-items: end; }
 .fields > .wide { grid-column: 1 / -1; }
 .problem { color: var(--bad); border: 1px solid currentColor; border-radius: 0.625rem; padding: 0.625rem 0.875rem; margin: 0 0 1rem; }
 .problem:empty { display: none; }
