@@ -63,6 +63,8 @@ class Syntax:
 
     def top_level_await(self) -> Node | None:
         """The first `await` that is in no function."""
+        if b"await" not in self.content:  # most texts: walking a large one takes seconds
+            return None
         stack = list(reversed(self.root.children))
         while stack:
             node = stack.pop()

@@ -121,7 +121,7 @@ CATALOGUES = {
     "a doc": "define('f', () => 1, { doc: 'x'.repeat(2e5) })",
     "a text": "define('f', eval('() => { /*' + 'x'.repeat(2e5) + '*/ }'))",
     "a library": "define('f', { text: 'x'.repeat(2e5) })",
-    "many small ones": "for (let i = 0; i < 4000; i++) define('f' + i, () => 1)",
+    "many small ones": "for (let i = 0; i < 1500; i++) define('f' + i, () => 1)",
 }
 
 
@@ -129,9 +129,9 @@ CATALOGUES = {
 def test_definitions_that_no_record_could_hold_are_rejected(
     world: World, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "CATALOGUE_BYTES_MAX", 150_000)
+    monkeypatch.setattr(limits, "CATALOGUE_BYTES_MAX", 80_000)
     kind, reason = world.rejected(source)
-    assert (kind, reason.endswith("at most 150000 are allowed")) == ("size", True)
+    assert (kind, reason.endswith("at most 80000 are allowed")) == ("size", True)
     assert world.names == ["write"]
     assert world.is_well()
 
@@ -193,3 +193,11 @@ def test_what_a_call_was_told_of_itself_fits_its_record(world: World) -> None:
     (call,) = world.bodies("call")
     assert len(json.dumps(call)) < 1000
     assert host().health().state == "ready"
+
+
+def test_a_list_costs_what_it_gives_however_much_the_call_wrote_before(world: World) -> None:
+    world.accepted(
+        "function pile(n, lists) { for (let i = 0; i < n; i++) data.set('k' + i, 1);"
+        " let seen = 0; for (let i = 0; i < lists; i++) seen += data.list('k', { limit: 2 }).length; return seen }"
+    )
+    assert world.call("pile", 20_000, 2_000) == 4_000

@@ -30,6 +30,13 @@ def test_it_shows_writes_made_after_it() -> None:
     assert (view.get("k"), view.list("", None, None)) == (b"1", [("k", b"1")])
 
 
+def test_a_page_is_full_though_most_of_several_pages_of_rows_were_deleted() -> None:
+    rows = {f"k{n:03}": b"1" for n in range(450)}
+    view = Overlaid(Rows(rows), {key: None for key in rows if not key.endswith("49")})
+    assert [key for key, _ in view.list("k", None, 4)] == ["k049", "k149", "k249", "k349"]
+    assert [key for key, _ in view.list("k", "k149", None)] == ["k249", "k349", "k449"]
+
+
 @given(
     rows=st.dictionaries(KEYS, VALUES),
     writes=st.dictionaries(KEYS, st.none() | VALUES),
