@@ -80,10 +80,8 @@ def test_commands_in_the_docs_exist(page: Path):
         words = line.split()[1:]
         group: click.Command | None = pw
         while isinstance(group, click.Group) and words and words[0] != "COMMAND" and words[0][0] != "-":
-            context = click.Context(group)
-            command = group.get_command(context, words.pop(0))
-            assert command is not None, line
-            group = command
+            _, group, words = group.resolve_command(click.Context(group), words)
+            assert group is not None, line
         options = {name for parameter in group.params for name in parameter.opts}
         wanted = {word for word in words if re.fullmatch(r"--[a-z-]+", word)} - {"--help"}
         assert wanted <= options, line

@@ -195,6 +195,7 @@ class Reads:
         return {
             "worlds_open": len(opened),
             "operations_in_flight": sum(len(runtime.hub.ops) for runtime in opened),
+            "calls_waiting": sum(len(runtime.hub.parked) for runtime in opened),
             "vms_idle": pool.idle,
             "vms_made": pool.made,
             "vms_discarded": pool.discarded,

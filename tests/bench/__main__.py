@@ -1,6 +1,6 @@
 """`python -m tests.bench`: measure everything, print the table and write docs/BENCHMARKS.md.
 
-`--only engine|http|sizes` measures one group and prints it, writing nothing.
+`--only engine|http|peers|sizes` measures one group and prints it, writing nothing.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from tests.bench import engine_rows, http_rows, size_rows
+from tests.bench import engine_rows, http_rows, peer_rows, size_rows
 from tests.bench.table import PAGE, SCRATCH, machine, render
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", choices=("engine", "http", "sizes"))
+    parser.add_argument("--only", choices=("engine", "http", "peers", "sizes"))
     only = parser.parse_args().only
     SCRATCH.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -26,6 +26,8 @@ def main() -> None:
         rows += inside if only != "sizes" else []
     if only in (None, "http"):
         rows += http_rows.rows()
+    if only in (None, "peers"):
+        rows += peer_rows.rows()
     if only in (None, "sizes"):
         rows += [
             size_rows.revision_bytes_row(gzip_bytes),

@@ -3,7 +3,9 @@
 Each request is timed from the moment it was due, so a server that stalls is charged for all that had to wait.
 One thread, `select` with microsecond time-outs: event loops round theirs up to a millisecond.
 
-    python -m tests.bench.load HOST PORT PATH RATE SECONDS CONNECTIONS TOKEN BODY   (prints JSON)
+    python -m tests.bench.load HOST PORT PATH[,PATH...] RATE SECONDS CONNECTIONS TOKEN BODY   (prints JSON)
+
+Several paths take turns. A rate that is out of reach sends all at once, as far as there are connections.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ import socket
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
+
+SILENCE_SECONDS_MAX = 60
 
 
 class Connection:
@@ -46,23 +51,26 @@ class Connection:
         return int(head.split(b" ", 2)[1])
 
 
-def run(host: str, port: int, request: bytes, *, rate: float, seconds: float, connections: int) -> dict:
+def run(
+    host: str, port: int, requests: Sequence[bytes], *, rate: float, seconds: float, connections: int
+) -> dict:
     """{latencies_ms: [...], statuses: {status: count}, sent}. Waiting for a free connection counts."""
     free = deque(Connection(host, port) for _ in range(connections))
     busy: dict[int, Connection] = {}
     latencies_ms: list[float] = []
     statuses: Counter[int] = Counter()
-    total = int(rate * seconds)
+    total = round(rate * seconds)
     sent = 0
     began_s = time.perf_counter()
     while len(latencies_ms) < total:
         now_s = time.perf_counter()
         while sent < total and free and began_s + sent / rate <= now_s:
             connection = free.popleft()
-            connection.send(request, began_s + sent / rate)
+            connection.send(requests[sent % len(requests)], began_s + sent / rate)
             busy[connection.socket.fileno()] = connection
             sent += 1
-        wait_s = max(0.0, began_s + sent / rate - time.perf_counter()) if sent < total and free else 5.0
+        is_due_next = sent < total and free
+        wait_s = max(0.0, began_s + sent / rate - time.perf_counter()) if is_due_next else SILENCE_SECONDS_MAX
         readable, _, _ = select.select(list(busy), [], [], wait_s)
         for number in readable:
             status = busy[number].receive()
@@ -71,8 +79,8 @@ def run(host: str, port: int, request: bytes, *, rate: float, seconds: float, co
                 latencies_ms.append((time.perf_counter() - connection.due_s) * 1e3)
                 statuses[status] += 1
                 free.append(connection)
-        if not readable and wait_s == 5.0:
-            raise TimeoutError(f"{len(busy)} requests unanswered for 5 s")
+        if not readable and not is_due_next:
+            raise TimeoutError(f"{len(busy)} requests unanswered for {SILENCE_SECONDS_MAX} s")
     return {"latencies_ms": latencies_ms, "statuses": dict(statuses), "sent": sent}
 
 
@@ -84,10 +92,10 @@ def post(host: str, path: str, token: str, body: bytes) -> bytes:
 
 
 def main() -> None:
-    host, port, path, rate, seconds, connections, token, body = sys.argv[1:]
-    request = post(f"{host}:{port}", path, token, body.encode())
+    host, port, paths, rate, seconds, connections, token, body = sys.argv[1:]
+    requests = [post(f"{host}:{port}", path, token, body.encode()) for path in paths.split(",")]
     report = run(
-        host, int(port), request, rate=float(rate), seconds=float(seconds), connections=int(connections)
+        host, int(port), requests, rate=float(rate), seconds=float(seconds), connections=int(connections)
     )
     json.dump(report, sys.stdout)
 

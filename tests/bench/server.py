@@ -52,6 +52,13 @@ class Process:
                 time.sleep(0.01)
         raise TimeoutError(f"the server was not ready within 120 s; see {self.log.name}")
 
+    def wait_until_printed(self, text: str) -> None:
+        deadline = time.monotonic() + 120
+        while text.encode() not in Path(self.log.name).read_bytes():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the server did not print {text!r} within 120 s; see {self.log.name}")
+            time.sleep(0.05)
+
     def post(self, path: str, body: dict, expect: int = 200) -> dict:
         answer = self.http.post(path, json=body)
         assert answer.status_code == expect, f"{path}: {answer.status_code} {answer.text[:300]}"
@@ -85,11 +92,11 @@ class Process:
         return len(list(Path(f"/proc/{self.pid}/task").iterdir()))
 
 
-def pw_server(home: Path) -> Process:
+def pw_server(home: Path, *options: str) -> Process:
     """`pw serve` on a directory."""
     port = free_port()
     command = [str(Path(sys.executable).with_name("pw")), "serve", "--home", str(home), "--port", str(port)]
-    return Process([*command, "--pages-port", "0"], port, "/readyz")
+    return Process([*command, "--pages-port", "0", *options], port, "/readyz")
 
 
 def bare_server() -> Process:

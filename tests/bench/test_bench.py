@@ -32,7 +32,7 @@ def latencies_of(pauses_s: list[float], *, rate: float) -> list[float]:
         server.start()
         request = load.post("test", "/x", "token", b"{}")
         seconds = len(pauses_s) / rate
-        report = load.run("127.0.0.1", port, request, rate=rate, seconds=seconds, connections=1)
+        report = load.run("127.0.0.1", port, [request], rate=rate, seconds=seconds, connections=1)
         server.join(timeout=5)
     assert report["statuses"] == {200: len(pauses_s)}
     return report["latencies_ms"]
