@@ -212,13 +212,14 @@ def test_private_members_of_instances_and_of_the_class_work() -> None:
           constructor(b) { Account.#check(b); this.#balance = b; Account.#made++ }
           get balance() { return this.#balance } static is(o) { return #balance in o }
           static count() { return this.#made } static get made() { return Account.#made }
-          static copy(a) { return new Account(a.#balance) }
+          static copy(a) { return new Account(a.#balance) } static open() { return new this(1) }
         }
         class Savings extends Account {}"""
     )
     assert world.value(
         "(() => { const a = new Account(5), s = new Savings(6); return [a.balance, s.balance, Account.is(a), Account.is({}), Account.count(), Account.made, Account.copy(s).balance] })()"
     ) == [5, 6, True, False, 2, 2, 6]
+    assert world.value("[versionOf(Account.open()), versionOf(Savings.open())]") == [1, 1]
     assert world.failure("new Account(-1)")[1] == "RangeError: negative"
 
 

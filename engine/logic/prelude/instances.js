@@ -43,7 +43,7 @@ const makeStamps = () => {
 
 const PRUNED_MIN = 64;
 const { refs, Stamps } = (world.instances ??= { refs: [], Stamps: makeStamps() });
-const { loose } = Stamps;
+const setLoose = WeakMap.prototype.set.bind(Stamps.loose); // each look-up of a method there is a call
 let pruneAt = 0;
 let depth = 0; // of tracked constructions in progress
 let tracking = false;
@@ -101,7 +101,7 @@ const constructTracked = (cell, args, constructor) => {
 // Its place is before all that was made while it was made.
 const stampNew = (instance, stamp, at) => {
   if (!tracking) {
-    loose.set(instance, stamp);
+    setLoose(instance, stamp);
     return;
   }
   if (Stamps.mark(instance, stamp)) {

@@ -117,19 +117,22 @@ const instanceTest = (cell) => {
   throw new TypeError(`${cell.name} is a function and keeps no instances: define a class to use instanceof`);
 };
 
-// A library file may export an instance, and a class have private statics: their methods need it as `this`.
+// A library file may export an instance, and a class have private statics: methods that reach into these need the
+// implementation as `this`.
 const methodOf = (cell, method) => {
   let bound = cell.methods.get(method);
   if (bound === undefined) {
-    bound = CLASS.test(textOfFunction(method))
-      ? method
-      : new Proxy(method, {
+    bound = reachesInside(cell.kind, textOfFunction(method))
+      ? new Proxy(method, {
           apply: (fn, receiver, args) => apply(fn, receiver === cell.stub ? cell.impl : receiver, args),
-        });
+        })
+      : method;
     cell.methods.set(method, bound);
   }
   return bound;
 };
+
+const reachesInside = (kind, text) => !CLASS.test(text) && (kind === "library" || text.includes("#"));
 
 const isInstance = (impl) => {
   const prototype = getPrototypeOf(impl);
