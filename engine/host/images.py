@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 
 from fastrlock.rlock import FastRLock
@@ -32,9 +33,14 @@ class Images:
         self._genesis_ref: HeapRef | None = None
         self._genesis_memory: dict[str, bytes] = {}  # by its blob
 
-    def begin(self, genesis: HeapImage) -> None:
-        """Name the heap that most worlds share as their base."""
-        self._genesis = genesis
+    def begin(self, genesis: HeapImage) -> HeapRef:
+        """Store the heap that new worlds begin with, and most share as their base. It stays pinned for good."""
+        content = _whole(genesis)
+        ref = HeapRef(genesis.root, self._pins.put(self._blobs, content))
+        self._genesis, self._genesis_ref = genesis, ref
+        self._genesis_memory[ref.blob] = genesis.to_bytes()
+        self._keep(ref, genesis, 0)
+        return ref
 
     def get(self, ref: HeapRef) -> HeapImage:
         """The image of a stored heap. Raises BlobMissing, BlobRotten, HeapRefused, HeapDamaged."""
@@ -54,9 +60,6 @@ class Images:
         """
         content, depth = self._encoded(image, parent)
         ref = HeapRef(image.root, self._pins.put(self._blobs, content))
-        if image is self._genesis:
-            self._genesis_memory[ref.blob] = image.to_bytes()
-            self._genesis_ref = ref
         self._keep(ref, image, depth)
         return ref
 
@@ -82,7 +85,7 @@ class Images:
                 pages=[heaps.Page(n, image.page(n), before.page(n)) for n in numbers],
             )
             return content, depth + 1
-        return heaps.encode_base(image.to_bytes(), image.meta.to_bytes()), 0
+        return _whole(image), 0
 
     def _load(self, ref: HeapRef) -> tuple[HeapImage, int]:
         heap = heaps.load(self._blobs, ref.blob, known=self._genesis_memory)
@@ -140,6 +143,12 @@ class Pins:
     def names(self) -> list[str]:
         with self.lock:
             return sorted(self._counts)
+
+
+@functools.lru_cache(maxsize=2)
+def _whole(image: HeapImage) -> bytes:
+    """The blob of a whole heap; that of the genesis heap is asked for at every opening."""
+    return heaps.encode_base(image.to_bytes(), image.meta.to_bytes())
 
 
 def _own_bytes(image: HeapImage) -> int:

@@ -74,8 +74,7 @@ def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock: Lock, segment_
     pins = Pins()
     engines = Engines(machine.engine, machine.pool, blobs, machine.load, pins)
     images = Images(blobs, pins)
-    images.begin(machine.genesis)
-    genesis_heap = images.put(machine.genesis, parent=None)  # pinned for good: new worlds name it
+    genesis_heap = images.begin(machine.genesis)
     ledger = Ledger(disk, log)
     return Parts(
         disk=disk,
