@@ -1,10 +1,9 @@
-"""Power is lost at any write of a life; the server opens to what it had acknowledged, three times in a row."""
+"""Crash images of a whole life, and what must be true after each: shared by the two halves of the crash suite."""
 
 from __future__ import annotations
 
 import functools
 
-import pytest
 from life import SEGMENT_BYTES, live_a_little, live_once
 from oracle import Lived, assert_committed_prefix, hashes_of
 
@@ -60,22 +59,11 @@ def images(count: int, shard: int, seed: str):
         yield from crash_images(lived().disk.trace, at, kinds=(kind,), seeds=(f"{seed} {shard} {n}",))
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
-def test_every_crash_opens_to_a_committed_prefix_with_all_that_was_acknowledged(shard: int) -> None:
-    for point, disk in images(IMAGES_IN_TEST, shard, "test"):
+def survive_all(count: int, shard: int, seed: str, *, thrice: bool) -> None:
+    """Open every image of a shard; without `thrice` the drawn kinds live two cycles only."""
+    for point, disk in images(count, shard, seed):
         try:
-            survive(point.at, disk, cycles=3 if point.kind in DECIDED_KINDS else 2)
-        except BaseException as error:
-            error.add_note(str(point))
-            raise
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("shard", range(SHARDS))
-def test_thousands_of_crashes_open_to_a_committed_prefix(shard: int) -> None:
-    for point, disk in images(IMAGES_IN_SOAK, shard, "soak"):
-        try:
-            survive(point.at, disk)
+            survive(point.at, disk, cycles=3 if thrice or point.kind in DECIDED_KINDS else 2)
         except BaseException as error:
             error.add_note(str(point))
             raise
