@@ -14,18 +14,18 @@ const mark = () => parts.join("-");
 function fill() {
   const kept = [];
   for (let i = 0; i < 2000; i++) kept.push(mark() + i);
-  const bytes = new Uint8Array(400_000);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = mark().charCodeAt(i % 34);
+  const text = mark(), bytes = new Uint8Array(100_000);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i % 34);
   return kept.length;
 }
 """
 UNSET_MEMORY = """(() => {
   const seen = new Set();
-  for (let i = 0; i < 4; i++) {
-    const buffer = new ArrayBuffer(100_000, { maxByteLength: 200_000 });
-    buffer.resize(200_000);
-    for (const byte of new Uint8Array(new ArrayBuffer(300_000).transfer(500_000))) seen.add(byte);
-    for (const byte of new Uint8Array(buffer.transfer(150_000))) seen.add(byte);
+  for (let i = 0; i < 3; i++) {
+    const buffer = new ArrayBuffer(60_000, { maxByteLength: 120_000 });
+    buffer.resize(120_000);
+    for (const byte of new Uint8Array(new ArrayBuffer(100_000).transfer(150_000))) seen.add(byte);
+    for (const byte of new Uint8Array(buffer.transfer(90_000))) seen.add(byte);
   }
   return [...seen];
 })()"""
