@@ -1,4 +1,4 @@
-"""Power is lost at any write of a life; the server opens to what it had acknowledged, three times in a row. Half of it."""
+"""Power is lost at any write of a life; the server opens to what it had acknowledged, thrice. Half of the suite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power is lost at any write of a life; the server opens to what it had acknowledged, three times in a row. The rest."""
+"""Power is lost at any write of a life; the server opens to what it had acknowledged, thrice. The other half."""
 
 from __future__ import annotations
 
