@@ -56,7 +56,7 @@ class Case:
         return self.perform(hub.RemoveCheck(name, reason))
 
     def _names(self, _: str) -> str:
-        return ",".join(row.name for row in host().functions(self.id))
+        return ",".join(row.name for row in host().functions(self.id)) or "none"
 
     def perform(self, operation: hub.Operation) -> Any:
         return host().perform(self.id, operation)

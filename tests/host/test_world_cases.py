@@ -104,7 +104,7 @@ DEFINITIONS = {
         ex [state("held", () => ({})).f(), state("held", () => ({})).bound()] → = [2,2] """,
     "undefine": """
         dev define("f", () => 1); undefine("f") → revision 1
-        names → 
+        names → none
         ex f() → threw: ReferenceError: f was removed by undefine
         ex typeof f → = "function"
         call f → 404: … is not defined…
