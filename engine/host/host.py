@@ -236,6 +236,7 @@ class Host(Reads):
             "vm",
             lambda: self._jobs.run(runtime, job, interrupt),
             lambda result: self._job_done(runtime, job, result, cancel),
+            runtime.id,
         )
 
     def _job_done(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 
 from engine.clock.real import RealClock
 from engine.host.answers import OperationAnswer
@@ -17,7 +16,8 @@ from engine.io.real_disk import RealDisk
 from engine.io.real_entropy import RealEntropy
 from engine.logic.engine_build import Prefer
 
-VM_THREADS_MAX = 4
+VM_THREADS = 16
+"""More than cores: a call that computes for long shares a core, and does not keep the others waiting."""
 
 
 class LiveHost(Host):
@@ -76,7 +76,7 @@ def live(home: str, *, loop: asyncio.AbstractEventLoop | None = None, prefer: Pr
     shell = LiveShell(
         RealClock(),
         loop or asyncio.get_event_loop(),
-        vm_threads=max(2, min(VM_THREADS_MAX, os.cpu_count() or 1)),
+        vm_threads=VM_THREADS,
     )
     host = LiveHost(parts, shell, open_disk=RealDisk)
     host.home = home

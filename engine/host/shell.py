@@ -19,6 +19,7 @@ from sortedcontainers import SortedList
 
 from engine import limits
 from engine.clock.clock import Clock, SimClock
+from engine.host.turns import Turns
 
 LANES = ("vm", "log", "upkeep")
 
@@ -36,8 +37,11 @@ class Shell(Protocol):
     @property
     def clock(self) -> Clock: ...
 
-    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Run `job` on a lane; then `done(its result, or Failed)` on the host's thread."""
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
+        """Run `job` on a lane; then `done(its result, or Failed)` on the host's thread.
+
+        On the VM lane the `world` takes turns with the others.
+        """
         ...
 
     def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
@@ -101,12 +105,27 @@ class LiveShell:
         self._loop = loop
         self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
         self._threads: list[threading.Thread] = []
+        self._turns: Turns[tuple[Callable[[], Any], Callable[[Any], None]]] = Turns(vm_threads)
         for lane, count in (("vm", vm_threads), ("log", 1), ("upkeep", 1)):
             for n in range(count):
                 self._threads.append(start_thread(self._serve_lane, f"pw-{lane}-{n}", self._lanes[lane]))
 
-    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        self._lanes[lane].put((job, done))
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
+        if lane != "vm":
+            self._lanes[lane].put((job, done))
+            return
+        self._turns.add(world, (job, done))
+        self._start_jobs()
+
+    def _start_jobs(self) -> None:
+        while (turn := self._turns.start()) is not None:
+            world, (job, done) = turn
+            self._lanes["vm"].put((job, functools.partial(self._job_ended, world, done)))
+
+    def _job_ended(self, world: str, done: Callable[[Any], None], result: Any) -> None:
+        self._turns.ended(world)
+        self._start_jobs()
+        done(result)
 
     def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
         delay_flicks = max(0, monotonic_flicks - self.clock.monotonic_flicks())
@@ -155,7 +174,7 @@ class SimShell:
         self._free_at: dict[str, int] = {"log": 0, "upkeep": 0}
         self.closed = False
 
-    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
         start = max(self.clock.monotonic_flicks(), self._free_at.get(lane, 0))
         end = start + self._latency_flicks(lane)
         if lane in self._free_at:
