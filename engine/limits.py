@@ -25,6 +25,9 @@ STACK_BYTES_JS = 500 * KIB
 STACK_BYTES_WASM = 64 * MIB
 STACK_BYTES_ASYNC = 128 * MIB
 STACK_BYTES_THREAD = 256 * MIB
+STACK_BYTES_MAIN_THREAD = 96 * MIB
+QUICK_FUEL_MAX = 2_000_000  # what a call may spend on the host's own thread: a fraction of a millisecond
+QUICK_MISSES_KEPT_MAX = 10_000
 
 # Values that cross
 SOURCE_BYTES_MAX = 1 * MIB
@@ -122,6 +125,7 @@ NAMES_LISTED_MAX = 1000  # in a list of grants or of functions that a page may c
 PAGE_ROWS_DEFAULT = 100
 PAGE_ROWS_MAX = 1000
 
+assert STACK_BYTES_WASM < STACK_BYTES_MAIN_THREAD < 128 * MIB, "Linux keeps so much free below the main stack"
 assert STACK_BYTES_WASM < STACK_BYTES_ASYNC <= STACK_BYTES_THREAD, "wasm stacks nest in thread stacks"
 assert HEAP_BYTES_MAX % WASM_PAGE_BYTES == 0, "a heap is whole wasm pages"
 assert HEAP_BYTES_MAX < LINEAR_MEMORY_BYTES_MAX, "the engine refuses an allocation before its memory ends"

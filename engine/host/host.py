@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine import limits
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import Done, Upkeep
@@ -27,6 +26,7 @@ from engine.host.replies import answer_of
 from engine.host.runtime import Runtime, Runtimes
 from engine.host.shell import Failed, Shell
 from engine.host.upkeep import Keeper
+from engine.host.watchdog import Watchdog
 from engine.host.writer import Writer, Written
 from engine.hub import messages as hub
 from engine.hub import step
@@ -61,7 +61,7 @@ class Host(Reads):
         self.door = Door(parts, shell)
         self._writer = Writer(parts.log, shell, on_durable=self._durable, on_failed=self._append_failed)
         self._creations = Creations(parts, self.runtimes, self._writer)
-        self._jobs = Jobs(parts)
+        self._jobs = Jobs(parts, quick=shell.is_deep)
         self._keeper = Keeper(parts, shell, open_disk)
         self._ops: dict[int, _Op] = {}
         self._timers: dict[tuple[str, int], Callable[[], None]] = {}
@@ -229,24 +229,23 @@ class Host(Reads):
                 self.door.storage_failed(error)
                 self._feed(runtime, hub.JobLost(job.op, str(error)))
                 return
+        if (event := self._jobs.run_quickly(runtime, job)) is not None:
+            self._job_done(runtime, job, event)
+            return
         interrupt = Interrupt()
-        watchdog_flicks = self.shell.clock.monotonic_flicks() + limits.WATCHDOG_FLICKS
-        cancel = self.shell.at(watchdog_flicks, interrupt.fire)
-        self.shell.work(
-            "vm",
-            lambda: self._jobs.run(runtime, job, interrupt),
-            lambda result: self._job_done(runtime, job, result, cancel),
-            runtime.id,
-        )
+        watchdog = Watchdog(self.shell, interrupt)
 
-    def _job_done(
-        self,
-        runtime: Runtime,
-        job: hub.RunJob,
-        result: hub.Event | Failed,
-        cancel_watchdog: Callable[[], None],
-    ) -> None:
-        cancel_watchdog()
+        def run() -> hub.Event:
+            watchdog.begin()
+            return self._jobs.run(runtime, job, interrupt)
+
+        def done(result: hub.Event | Failed) -> None:
+            watchdog.end()
+            self._job_done(runtime, job, result)
+
+        self.shell.work("vm", run, done, runtime.id)
+
+    def _job_done(self, runtime: Runtime, job: hub.RunJob, result: hub.Event | Failed) -> None:
         if isinstance(result, Failed):
             if isinstance(result.error, DiskError | BlobError):
                 self.door.storage_failed(result.error)

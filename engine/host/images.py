@@ -53,6 +53,10 @@ class Images:
         self._keep(ref, image, depth)
         return image
 
+    def has(self, ref: HeapRef) -> bool:
+        """Whether `get` would answer from memory."""
+        return ref.root in self._kept
+
     def put(self, image: HeapImage, *, parent: HeapRef | None) -> HeapRef:
         """Store an image durably (Invariant 7), as a delta where there is a parent.
 

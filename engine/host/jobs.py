@@ -6,6 +6,8 @@ its snapshot, under the world's lock.
 
 from __future__ import annotations
 
+import dataclasses
+from collections import OrderedDict
 from typing import Any, cast
 
 from engine import limits, logic
@@ -38,14 +40,42 @@ class Snapshot:
 
 
 class Jobs:
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, *, quick: bool) -> None:
+        """`quick`: the host's own thread may run jobs too, if they are short."""
         self._parts = parts
+        self._quick = quick and parts.engines.path == "c"
+        self._too_long: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    def run_quickly(self, runtime: Runtime, job: hub.RunJob) -> hub.Event | None:
+        """On the host's thread: a call or its continuation, if little fuel is enough; else None, and nothing happened.
+
+        The outcome is the one that all the fuel would give: a job that comes near the bound does not count, and is
+        run anew on the VM lane. Changing threads costs more than most calls.
+        """
+        operation = job.operation
+        if not self._quick or not isinstance(operation, hub.Call | hub.TryCall):
+            return None
+        name = runtime.id, operation.function
+        if name in self._too_long or not self._parts.images.has(runtime.heaps[job.revision]):
+            return None
+        try:
+            event = self._operate(runtime, job, Interrupt(), fuel=limits.QUICK_FUEL_MAX)
+        except logic.VmFailure:  # no stack for it after all
+            self._quick = False
+            return None
+        if event is None:
+            self._too_long[name] = None
+            if len(self._too_long) > limits.QUICK_MISSES_KEPT_MAX:
+                self._too_long.popitem(last=False)
+        return event
 
     def run(self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt) -> hub.Event:
         """Raises what storage raises; whatever the guest does is an outcome."""
         match job.operation:
             case hub.Call() | hub.Execute() | hub.TryCall():
-                return self._operate(runtime, job, interrupt)
+                event = self._operate(runtime, job, interrupt, fuel=limits.CALL_FUEL_MAX)
+                assert event is not None, "all the fuel there is gives an outcome"
+                return event
             case hub.Enrol():
                 return self._enrol(runtime, job, job.operation)
             case hub.Develop():
@@ -67,53 +97,40 @@ class Jobs:
             case kinds.Checkpoint():
                 self._parts.pins.landed(body.data_blob)
 
-    def _operate(self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt) -> hub.Event:
-        """A call or a preview, from its beginning or from where it waited."""
-        operation = job.operation
-        data = self._data(runtime, job)
+    def _operate(
+        self, runtime: Runtime, job: hub.RunJob, interrupt: Interrupt, *, fuel: int
+    ) -> hub.Event | None:
+        """A call or a preview, from its beginning or from where it waited; None if `fuel` was not clearly enough."""
+        operation, resume = job.operation, job.resume
+        spent = resume.detail.fuel_used if resume is not None else 0
+        fuel_max = min(spent + fuel, limits.CALL_FUEL_MAX)
+        shared: dict[str, Any] = {
+            "data": self._data(runtime, job),
+            "peers": self._peers(runtime, operation),
+            "source_lookup": runtime.sources,
+            "interrupt": interrupt,
+        }
         pool, image = self._pool(runtime), self._image(runtime, job.revision)
-        if job.resume is not None:
+        outcome: logic.CallOutcome | logic.Waiting
+        if resume is not None:
+            park = dataclasses.replace(resume.detail, fuel_max=fuel_max)
+            kind = cast(FailureKind, resume.kind or "threw")
             outcome = logic.resume(
-                pool,
-                image,
-                job.resume.detail,
-                job.resume.ordinal,
-                job.resume.ok,
-                job.resume.value,
-                kind=cast(FailureKind, job.resume.kind or "threw"),
-                data=data,
-                peers=self._peers(runtime, operation),
-                source_lookup=runtime.sources,
-                interrupt=interrupt,
-            )
-        elif isinstance(operation, hub.Execute):
-            outcome = logic.execute(
-                pool,
-                image,
-                operation.expression,
-                flick=job.flick,
-                seed=job.seed,
-                fuel=limits.CALL_FUEL_MAX,
-                data=data,
-                peers=self._peers(runtime, operation),
-                source_lookup=runtime.sources,
-                interrupt=interrupt,
+                pool, image, park, resume.ordinal, resume.ok, resume.value, kind=kind, **shared
             )
         else:
-            assert isinstance(operation, hub.Call | hub.TryCall)
-            outcome = logic.call(
-                pool,
-                image,
-                operation.function,
-                operation.args,
-                flick=job.flick,
-                seed=job.seed,
-                fuel=limits.CALL_FUEL_MAX,
-                data=data,
-                peers=self._peers(runtime, operation),
-                source_lookup=runtime.sources,
-                interrupt=interrupt,
-            )
+            run: dict[str, Any] = {"flick": job.flick, "seed": job.seed, "fuel": fuel_max, **shared}
+            if isinstance(operation, hub.Execute):
+                outcome = logic.execute(pool, image, operation.expression, **run)
+            else:
+                assert isinstance(operation, hub.Call | hub.TryCall)
+                outcome = logic.call(pool, image, operation.function, operation.args, **run)
+        used = outcome.park.fuel_used if isinstance(outcome, logic.Waiting) else outcome.fuel
+        if fuel_max < limits.CALL_FUEL_MAX and used - spent > fuel * 3 // 4:
+            return None
+        if isinstance(outcome, logic.Waiting):
+            park = dataclasses.replace(outcome.park, fuel_max=limits.CALL_FUEL_MAX)
+            outcome = dataclasses.replace(outcome, park=park)
         return _operated(job, outcome)
 
     def _data(self, runtime: Runtime, job: hub.RunJob) -> logic.DataView:

@@ -172,6 +172,11 @@ class Ledger:
         with self._lock:
             self.read().commit()
 
+    def scrub(self) -> int:
+        """Nothing deleted stays in the projection's files; bytes freed of a damaged one set aside. Raises DiskError."""
+        with self._lock:
+            return self.read().scrub()
+
     def close(self) -> None:
         with self._lock:
             self.catch_up()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import queue
+import resource
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -36,6 +38,11 @@ class Failed:
 class Shell(Protocol):
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether the host's own thread has a stack for jobs, so that short ones need not change threads."""
+        ...
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
         """Run `job` on a lane; then `done(its result, or Failed)` on the host's thread.
@@ -97,11 +104,29 @@ def start_thread(serve: Callable[..., None], name: str, *args: Any) -> threading
     return thread
 
 
+def deepen_main_thread() -> bool:
+    """Let the main thread's stack grow as deep as a job may need; False on another thread or where it may not.
+
+    Linux keeps 128 MiB of addresses free below the main thread's stack, whatever its limit was at the start.
+    """
+    if not sys.platform.startswith("linux") or threading.current_thread() is not threading.main_thread():
+        return False
+    wanted_bytes = limits.STACK_BYTES_MAIN_THREAD
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if soft == resource.RLIM_INFINITY or soft >= wanted_bytes:
+        return True
+    if hard != resource.RLIM_INFINITY and hard < wanted_bytes:
+        return False
+    resource.setrlimit(resource.RLIMIT_STACK, (wanted_bytes, hard))
+    return True
+
+
 class LiveShell:
     """Threads and an asyncio loop. VM threads have the stack that deep recursion in a world needs."""
 
     def __init__(self, clock: Clock, loop: asyncio.AbstractEventLoop, *, vm_threads: int) -> None:
         self.clock = clock
+        self.is_deep = deepen_main_thread()
         self._loop = loop
         self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
         self._threads: list[threading.Thread] = []
@@ -168,6 +193,7 @@ class SimShell:
 
     def __init__(self, clock: SimClock, latency_flicks: Callable[[str], int]) -> None:
         self.clock = clock
+        self.is_deep = False  # what is simulated takes its time
         self._latency_flicks = latency_flicks
         self._events: SortedList = SortedList(key=lambda event: event[:2])
         self._seq = 0

@@ -69,9 +69,15 @@ class Keeper:
         parts = self._parts
         with parts.ledger.lock:
             retention = Retention.of(parts.ledger.read(), now_flicks=now_flicks)
-        freed_bytes = parts.log.erase_bodies(retention.erasable)
+        bodies_bytes = parts.log.erase_bodies(retention.erasable)
+        aside_bytes = parts.log.remove_set_aside() + parts.ledger.scrub()
         collected = collect(parts.blobs, parts.log, parts.pins)
-        return {"bodies_freed_bytes": freed_bytes, **collected.report()}
+        return {
+            "bodies_freed_bytes": bodies_bytes,
+            "set_aside_freed_bytes": aside_bytes,
+            **collected.report(),
+            "freed_bytes": bodies_bytes + aside_bytes + collected.freed_bytes,
+        }
 
     def _back_up(self, directory: str) -> dict[str, Any]:
         parts = self._parts
