@@ -36,15 +36,16 @@ class Gate:
     def _refusal(self, scope: Any) -> Reply | None:
         headers = _Headers(scope["headers"])
         path = scope["path"]
-        if scope["method"] not in SAFE_METHODS and (refusal := self._wrong_place(headers)):
+        if refusal := self._wrong_place(headers, changes=scope["method"] not in SAFE_METHODS):
             return refusal
         guarded = path.startswith("/api") or (path in OPERATION_PATHS and not _is_local(scope))
         if guarded and not self._guard.admits(headers.authorization):
             return _unauthorized(headers.authorization)
         return None
 
-    def _wrong_place(self, headers: _Headers) -> Reply | None:
-        """Refuse a change that a page of another origin, or a name rebound to this address, may have sent."""
+    def _wrong_place(self, headers: _Headers, *, changes: bool) -> Reply | None:
+        """Refuse what a name rebound to this address asks, reads too: its page could read the answer. And refuse
+        changes that a page of another origin sends: it cannot read the answer, but the change would happen."""
         name = host_name(headers.host)
         if name is None or name not in self._hosts:
             return failed(
@@ -52,7 +53,9 @@ class Gate:
                 f"host: {_shown(headers.host)} is not a name of this server",
                 "use http://127.0.0.1, or start the server with --allow-host NAME",
             )
-        if headers.origin is not None and headers.origin.partition(b"://")[2].lower() != headers.host.lower():
+        if not changes or headers.origin is None:
+            return None
+        if headers.origin.partition(b"://")[2].lower() != headers.host.lower():
             return failed(
                 403,
                 f"origin: {_shown(headers.origin)} may not change anything here",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -174,6 +175,8 @@ def _explained(problem: str, shape: type[Input]) -> str:
     match = _PATH.match(problem)
     problem, field = (match[1], match[2]) if match else (problem, "body")
     expected = _EXPECTED.match(problem)
+    if problem.startswith("Invalid enum value"):
+        return f"{field}: must be {_one_of(_choices(shape, field))}"
     if not expected:
         return f"{field}: {problem}"
     wanted = " or ".join(_WORDS.get(name, name) for name in expected[1].split(" | ") if name != "null")
@@ -181,6 +184,17 @@ def _explained(problem: str, shape: type[Input]) -> str:
         wanted += " " + expected[2].replace("of length", "of a length")
     got = f", not {_WORDS.get(expected[3], expected[3])}" if expected[3] else ""
     return f"{field}: must be {wanted}{got}"
+
+
+def _choices(shape: type[Input], field: str) -> Sequence[str]:
+    """What a field of a few texts may be."""
+    of_type = next(one.type for one in msgspec.structs.fields(shape) if one.encode_name == field)
+    literals = (one for one in (of_type, *get_args(of_type)) if get_origin(one) is Literal)
+    return get_args(next(literals))
+
+
+def _one_of(choices: Sequence[str]) -> str:
+    return ", ".join(choices[:-1]) + f" or {choices[-1]}"
 
 
 def _said(value: Any) -> str:

@@ -110,7 +110,7 @@ async def serve(
         host,
         guard=guard,
         keys=keys,
-        hosts=names,
+        hosts=names | _names_of(listener),
         pages_url=serving.pages_url,
         behind_proxy=pages_url is not None,
         logger=logger,
@@ -220,6 +220,12 @@ def listen(address: str, port: int, option: str = "--port") -> socket.socket:
 def _url_of(listener: socket.socket) -> str:
     address, port = listener.getsockname()[:2]
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def _names_of(listener: socket.socket) -> frozenset[str]:
+    """The address that was chosen to listen on, if it is one and not all of them: a name that nobody can rebind."""
+    address = listener.getsockname()[0]
+    return frozenset() if address in ("0.0.0.0", "::") else frozenset({address})
 
 
 def _allow_many_connections() -> None:

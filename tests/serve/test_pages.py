@@ -179,7 +179,7 @@ def test_a_location_leads_to_no_other_world(web: httpx.Client, shop: str, to: st
     assert page.status_code == 500 and "location" not in page.headers
 
 
-def test_a_failure_is_500_with_an_escaped_message_and_an_incident(
+def test_a_failure_is_500_with_an_incident_whose_error_the_operator_alone_sees(
     web: httpx.Client, client: Client, shop: str
 ) -> None:
     page = web.get(f"/w/{shop}/boom")
@@ -190,8 +190,12 @@ def test_a_failure_is_500_with_an_escaped_message_and_an_incident(
         "Error: <b>no</b> stock",
     )
     assert page.status_code == 500
-    assert f"Error: &lt;b&gt;no&lt;/b&gt; stock (incident {newest.n})" in page.text
-    assert "<b>" not in page.text and " at " not in page.text
+    assert f"Its owner can find out why. (incident {newest.n})" in page.text
+    assert "stock" not in page.text
+    own = web.get(path_of(client.page(shop).preview) + "boom")
+    assert own.status_code == 500
+    assert f"Error: &lt;b&gt;no&lt;/b&gt; stock (incident {newest.n + 1})" in own.text
+    assert "<b>" not in own.text and " at " not in own.text
 
 
 @pytest.mark.parametrize(
@@ -290,6 +294,21 @@ def test_a_bad_page_setting_is_400_and_changes_nothing(
     assert served.ask("PUT", f"/api/worlds/{shop}/page", body).status_code == 400
     after = client.page(shop)
     assert (after.access, after.functions, after.url) == (before.access, before.functions, before.url)
+
+
+def test_functions_that_are_not_defined_are_refused_by_name(
+    served: Served, client: Client, shop: str
+) -> None:
+    before = client.page(shop)
+    response = served.ask("PUT", f"/api/worlds/{shop}/page", b'{"functions":["add","ad","soon"]}')
+    assert response.status_code == 400
+    assert response.json()["error"] == f"functions: not defined in world {shop}: ad, soon"
+    assert client.page(shop).functions == before.functions
+
+
+def test_a_wrong_access_is_told_what_there_is(served: Served, shop: str) -> None:
+    response = served.ask("PUT", f"/api/worlds/{shop}/page", b'{"access":"all"}')
+    assert response.json()["error"] == "access: must be private, link or public"
 
 
 def test_another_host_name_and_another_sites_form_are_refused(web: httpx.Client, shop: str) -> None:

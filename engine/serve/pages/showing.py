@@ -70,10 +70,11 @@ def nowhere() -> Reply:
     return message(404, NOWHERE, ASK)
 
 
-def failed_view(answer: answers.CallFailed) -> Reply:
-    """The world's own failure: its first line, and the number under which the operator finds the rest."""
-    kept = "" if answer.incident is None else f" (incident {answer.incident})"
-    return message(500, "This page failed", answer.error.partition("\n")[0] + kept)
+def failed_view(error: str, incident: int | None, *, for_operator: bool) -> Reply:
+    """The world's own failure. An error may tell what a visitor must not know, so its first line is the operator's;
+    everybody else gets the number under which the operator finds it."""
+    told = error.partition("\n")[0] if for_operator else "Its owner can find out why."
+    return message(500, "This page failed", told + ("" if incident is None else f" (incident {incident})"))
 
 
 def refused_view(answer: answers.Refused) -> Reply:

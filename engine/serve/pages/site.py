@@ -21,7 +21,7 @@ from engine.serve.answering import Headers, Reply, failed, reply_to
 from engine.serve.endpoint import read_body, send_reply
 from engine.serve.gate import LOOPBACK_NAMES, host_name
 from engine.serve.pages import showing
-from engine.serve.pages.access import Keys
+from engine.serve.pages.access import OPERATOR, Keys
 from engine.serve.pages.asking import Address, address_of, app_arguments
 from engine.serve.pages.policy import page_headers
 from engine.serve.reading import BadInput, canonical_json, percent_decoded, read_input
@@ -55,7 +55,11 @@ class Site:
         host = asked.header(b"host")
         name = host_name(host)
         if not _HOST.fullmatch(host) or name is None or not (name in self._hosts or _is_ip_address(name)):
-            reply = showing.message(403, "Not here", "This server has another name.")
+            reply = showing.message(
+                403,
+                "Not here",
+                "This server has another name; its operator allows one with --allow-host NAME.",
+            )
         elif asked.path.startswith("/call/"):
             scope["flickworld.route"] = CALL_ROUTE
             reply = _plus(await self._called(asked, receive), (NULL_ORIGIN, (b"vary", b"origin")))
@@ -121,9 +125,9 @@ class Site:
                         page, address=address, origin=origin, world_token=token, is_open=is_open
                     )
                 except showing.LeadsAway as error:
-                    return showing.message(500, "This page failed", str(error))
+                    return showing.failed_view(str(error), None, for_operator=way == OPERATOR)
             case answers.CallFailed():
-                return showing.failed_view(answer)
+                return showing.failed_view(answer.error, answer.incident, for_operator=way == OPERATOR)
             case answers.Refused():
                 return showing.refused_view(answer)
             case answers.Missing():

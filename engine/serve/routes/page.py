@@ -12,6 +12,17 @@ from engine.serve import inputs
 from engine.serve.answers import Page
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.pages.access import Keys
+from engine.serve.reading import BadInput
+
+
+def _refuse_undefined(host: LiveHost, world: str, listed: Sequence[str]) -> None:
+    """Raise BadInput for names, listed anew, that the world does not define: mostly they are misspelt."""
+    defined = {row.name for row in host.functions(world)} if listed else set()
+    if missing := [name for name in listed if name not in defined]:
+        raise BadInput(
+            f"functions: not defined in world {world}: {', '.join(missing)}",
+            hint="develop them first; GET functions lists what is defined",
+        )
 
 
 class PageRoutes:
@@ -32,6 +43,7 @@ class PageRoutes:
             now = host.page(world)
             access = body.access or now.access
             functions = now.functions if body.functions is None else sorted(set(body.functions))
+            _refuse_undefined(host, world, [name for name in functions if name not in now.functions])
             operation = hub.SetPage(
                 access, tuple(functions), self._link_hash(world, now, access, body.new_link)
             )
