@@ -24,7 +24,7 @@ from engine.io.log_erase import rewrite_without_bodies
 from engine.io.log_format import LOG_ID_BYTES, Batch, check_entries, make_batch
 from engine.io.log_mark import MarkFile, Reserve
 from engine.io.log_opening import settle
-from engine.io.log_segment import head_path
+from engine.io.log_segment import aside_path, head_path
 from engine.io.log_segments import Segments
 from engine.io.log_survey import hash_of, survey, verify_log
 
@@ -213,6 +213,16 @@ class FileLog:
                 self._segments.replace(segment, rewritten[0], temporary)
                 erased_bytes += rewritten[1]
         return erased_bytes
+
+    def remove_set_aside(self) -> int:
+        """Remove the fragments that openings set aside: nothing acknowledged. Their bytes. Raises DiskError."""
+        aside, freed_bytes = aside_path(self._directory), 0
+        for name in self._disk.list(aside):
+            freed_bytes += self._disk.size(f"{aside}/{name}")
+            self._disk.remove(f"{aside}/{name}")
+        if freed_bytes:
+            self._disk.sync_dir(aside)
+        return freed_bytes
 
     # The reserve
 

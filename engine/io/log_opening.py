@@ -11,7 +11,7 @@ from engine.io.log import LogError, LogFailed
 from engine.io.log_format import Batch
 from engine.io.log_index import SegmentIndex
 from engine.io.log_mark import MarkFile, Reserve
-from engine.io.log_segment import head_path, read_span
+from engine.io.log_segment import aside_path, head_path, read_span
 from engine.io.log_segments import Segments
 from engine.io.log_survey import Survey
 
@@ -131,7 +131,7 @@ def _set_aside(disk: Disk, directory: str, found: Survey) -> tuple[str, ...]:
         pieces.append(("HEAD", read_file(disk, head_path(directory))))
     if not pieces:
         return ()
-    aside = f"{directory}/aside"
+    aside = aside_path(directory)
     disk.make_dir(aside)
     disk.sync_dir(directory)
     paths = []

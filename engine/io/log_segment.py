@@ -34,6 +34,10 @@ def head_path(directory: str) -> str:
     return f"{directory}/HEAD"
 
 
+def aside_path(directory: str) -> str:
+    return f"{directory}/aside"
+
+
 class Segment:
     """One segment as it can be read; `whole` unless something in it was reported as rot.
 

@@ -17,4 +17,6 @@ def purge(pw: Pw, world: str, confirm: str, reason: str | None) -> None:
     world_id = pw.world(world)
     pw.client.purge(world_id, confirm=confirm, reason=reason)
     if not pw.show_raw():
-        say(f"{world_id} is purged; `pw gc` frees the space of what it held")
+        say(
+            f"{world_id} is purged; what it held is being erased, and `pw gc` says when nothing of it is left"
+        )

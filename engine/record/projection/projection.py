@@ -82,6 +82,19 @@ class Projection(Queries):
         """Put what was applied into the file; SQLite syncs it when its WAL is full."""
         self._guarded(self._commit)
 
+    def scrub(self) -> int:
+        """After this no file here holds rows that are deleted: pages are wiped as rows leave them, so the WAL is
+        folded, and a damaged file that was set aside goes. The bytes of the latter. Raises DiskError.
+        """
+        self._guarded(self._fold)
+        disk = self._disk
+        if disk is None or not disk.exists(ASIDE):
+            return 0
+        freed_bytes = disk.size(ASIDE)
+        disk.remove(ASIDE)
+        disk.sync_dir(DIRECTORY)
+        return freed_bytes
+
     def close(self) -> None:
         """Commit, fold the WAL into the database and sync."""
         try:
@@ -274,8 +287,16 @@ class Projection(Queries):
         if self._vfs is not None and self._disk is not None:
             wal_bytes = self._disk.size(FILE + "-wal") if self._disk.exists(FILE + "-wal") else 0
             if wal_bytes > PROJECTION_WAL_PAGES_MAX * PAGE_BYTES:
-                self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._raise_trouble()
+                self._checkpoint()
+
+    def _fold(self) -> None:
+        self._commit()
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Move the WAL's pages into the database and cut the WAL to nothing."""
+        self._fetch("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._raise_trouble()
 
     def _raise_trouble(self) -> None:
         """SQLite lets some failed syncs pass: after one nothing in the file counts."""

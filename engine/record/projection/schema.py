@@ -8,7 +8,7 @@ point. Bodies are kept as the records have them, in canonical bytes; NULL where 
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 APPLICATION_ID = 0x666C6B70  # "flkp"
 
 TABLES = {
@@ -99,6 +99,7 @@ OPEN_PRAGMAS = """
     PRAGMA synchronous = NORMAL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA temp_store = MEMORY;
+    PRAGMA secure_delete = ON;
     PRAGMA cache_size = -16384;
 """
 
