@@ -188,6 +188,8 @@ class _Attempt:
             return self._rejected("memory" if error.startswith(OUT_OF_MEMORY) else "threw", error)
         if mark == "?":
             return self._rejected("pending", PENDING)
+        if "spoiledGlobal" in told:
+            return self._rejected("leaked-global", told["spoiledGlobal"])
         if told["globals"] and not is_library:
             names = ", ".join(told["globals"])
             return self._rejected(

@@ -51,7 +51,7 @@ REJECTED = [
     (
         "Object.setPrototypeOf(globalThis, { k: 1 })",
         "leaked-global",
-        "it left a global that is no definition: the prototype of globalThis; use define or state",
+        "it gave globalThis another prototype; use define or state for what all sources should see",
     ),
     (
         "new Function('with ({}) {} ; k = 1')()",
@@ -101,6 +101,41 @@ def test_module_declarations_say_what_to_do_instead(word: str) -> None:
         f"SyntaxError: {word.split()[0]} declarations do not work: there are no modules here. A top-level function or "
         "class is a definition that all sources see, and libraries enter as CommonJS"
     )
+
+
+CLOSED = (
+    "it closed globalThis, where every definition lives: freeze, seal and preventExtensions are for objects of your own"
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'state("a", () => ({})).x = 1; Object.preventExtensions(globalThis)',
+        "Object.freeze(globalThis)",
+        "Object.seal(globalThis)",
+        "Reflect.preventExtensions(globalThis)",
+        "Object.preventExtensions(new Proxy(globalThis, {}))",
+        "class C { static { Object.preventExtensions(globalThis) } }",
+        "const o = { get x() { return Object.preventExtensions(globalThis) } }; o.x",
+        "Promise.resolve().then(() => Object.preventExtensions(globalThis))",
+        "new Function('return this')().x; Object.preventExtensions(new Function('return this')())",
+    ],
+)
+def test_a_source_that_closes_the_global_object_is_rejected(source: str) -> None:
+    world = World()
+    assert world.reject(source) == ("leaked-global", CLOSED)
+    world.develop("function f() { return 1 }")
+    assert world.call("f").ok
+
+
+@pytest.mark.parametrize(
+    "source", ["Object.freeze(globalThis)", "Object.setPrototypeOf(globalThis, { k: 1 })"]
+)
+def test_not_even_a_library_file_may_spoil_the_global_object(source: str) -> None:
+    world = World()
+    world.develop("exports.n = 1", commonjs="lib")
+    assert world.reject(source, commonjs="lib")[0] == "leaked-global"
 
 
 TOUCHING = [

@@ -164,6 +164,7 @@ const answerAttempt = () =>
       called: world.takeCalled(),
       definitions: [...world.touched].map(definitionEntry),
       globals: leakedGlobals(),
+      spoiledGlobal: spoiledGlobal(),
       states: stateEntries(),
     }),
   );

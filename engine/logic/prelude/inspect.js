@@ -42,10 +42,14 @@ const foreignGlobals = () => {
   return keys.filter((key) => !world.builtins.has(key) && !world.cells.has(key));
 };
 
-const leakedGlobals = () => {
-  const leaked = foreignGlobals().filter((key) => !world.foreign.includes(key)).map(String);
-  if (getPrototypeOf(globalThis) !== Object.prototype) leaked.push("the prototype of globalThis");
-  return leaked;
+const leakedGlobals = () => foreignGlobals().filter((key) => !world.foreign.includes(key)).map(String);
+
+// Why no later source could define anything, or would be taken for what leaks: nobody may do that, libraries neither.
+const spoiledGlobal = () => {
+  if (!Object.isExtensible(globalThis))
+    return "it closed globalThis, where every definition lives: freeze, seal and preventExtensions are for objects of your own";
+  if (getPrototypeOf(globalThis) !== Object.prototype)
+    return "it gave globalThis another prototype; use define or state for what all sources should see";
 };
 
 // A text of everything that can be reached from a value without running code; equal texts mean equal structures.
