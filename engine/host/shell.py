@@ -24,6 +24,7 @@ from engine.clock.clock import Clock, SimClock
 from engine.host.turns import Turns
 
 LANES = ("vm", "log", "upkeep")
+SWITCH_SECONDS = 0.0005  # the loop waits so long for a lane that holds the interpreter, instead of 5 ms
 
 
 class Failed:
@@ -127,6 +128,7 @@ class LiveShell:
     def __init__(self, clock: Clock, loop: asyncio.AbstractEventLoop, *, vm_threads: int) -> None:
         self.clock = clock
         self.is_deep = deepen_main_thread()
+        sys.setswitchinterval(SWITCH_SECONDS)
         self._loop = loop
         self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
         self._threads: list[threading.Thread] = []
