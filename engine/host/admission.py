@@ -6,6 +6,7 @@ import msgspec
 
 from engine import limits
 from engine.host import answers
+from engine.host.images import HeapUnreadable
 from engine.host.parts import Parts
 from engine.host.runtime import Runtime
 from engine.host.shell import Shell
@@ -92,6 +93,9 @@ class Door:
         )
 
     def storage_failed(self, error: BaseException) -> None:
+        """Close, unless it is one world's heap that cannot be read: then the others go on."""
+        if isinstance(error, HeapUnreadable):
+            return
         full = isinstance(error, DiskFull) or isinstance(error.__cause__, DiskFull)
         self._trouble = f"the disk is full ({error})" if full else f"storage failed ({error})"
         self._next_try_flicks = self._shell.clock.monotonic_flicks() + limits.STORAGE_RETRY_FLICKS

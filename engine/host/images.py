@@ -8,15 +8,26 @@ from collections import OrderedDict
 from fastrlock.rlock import FastRLock
 
 from engine import limits
-from engine.io.blobs import Blobs
+from engine.io.blobs import BlobError, Blobs
 from engine.limits import PAGE_BYTES
 from engine.logic.image import HeapImage, HeapMeta
 from engine.record import heaps
 from engine.record.kinds import HeapRef
 
 
-class HeapDamaged(Exception):
-    """A stored heap does not hash to its root."""
+class HeapUnreadable(BlobError):
+    """A stored heap, or one that it stands on, is missing, damaged or another than its record says.
+
+    It concerns the worlds of that heap alone: the storage works.
+    """
+
+    def __init__(self, blob: str, reason: str) -> None:
+        super().__init__(blob, reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        named = self.reason if self.blob in self.reason else f"blob {self.blob} {self.reason}"
+        return f"the world's heap cannot be read: {named}"
 
 
 class Images:
@@ -32,6 +43,7 @@ class Images:
         self._genesis: HeapImage | None = None
         self._genesis_ref: HeapRef | None = None
         self._genesis_memory: dict[str, bytes] = {}  # by its blob
+        self._unreadable: dict[str, str] = {}  # by the blob asked for: what was said
 
     def begin(self, genesis: HeapImage) -> HeapRef:
         """Store the heap that new worlds begin with, and most share as their base. It stays pinned for good."""
@@ -43,15 +55,27 @@ class Images:
         return ref
 
     def get(self, ref: HeapRef) -> HeapImage:
-        """The image of a stored heap. Raises BlobMissing, BlobRotten, HeapRefused, HeapDamaged."""
+        """The image of a stored heap. Raises HeapUnreadable."""
         with self._lock:
             image = self._kept.get(ref.root)
             if image is not None:
                 self._kept.move_to_end(ref.root)
                 return image
-        image, depth = self._load(ref)
+        try:
+            image, depth = self._load(ref)
+        except HeapUnreadable as error:
+            with self._lock:
+                self._unreadable[ref.blob] = str(error)
+            raise
         self._keep(ref, image, depth)
+        with self._lock:
+            self._unreadable.pop(ref.blob, None)  # somebody brought it back
         return image
+
+    def warnings(self) -> list[str]:
+        """One line for each blob that kept a heap from being read, and still does as far as is known."""
+        with self._lock:
+            return list(dict.fromkeys(self._unreadable.values()))
 
     def has(self, ref: HeapRef) -> bool:
         """Whether `get` would answer from memory."""
@@ -92,11 +116,19 @@ class Images:
         return _whole(image), 0
 
     def _load(self, ref: HeapRef) -> tuple[HeapImage, int]:
-        heap = heaps.load(self._blobs, ref.blob, known=self._genesis_memory)
+        try:
+            heap = heaps.load(self._blobs, ref.blob, known=self._genesis_memory)
+        except heaps.HeapRefused as error:
+            raise HeapUnreadable(error.blob, error.reason) from error
+        except BlobError as error:
+            raise HeapUnreadable(error.blob, str(error).removeprefix(f"blob {error.blob}: ")) from error
         meta = HeapMeta.from_bytes(heap.meta)
         image = HeapImage.from_bytes(bytes(heap.memory), meta)
         if image.root != ref.root:
-            raise HeapDamaged(f"heap {ref.root}: blob {ref.blob} holds another heap ({image.root})")
+            raise HeapUnreadable(
+                ref.blob,
+                f"holds the heap {image.root}, its record expects {ref.root}; bring it back from a backup",
+            )
         genesis = self._genesis
         if genesis is not None and image.size_bytes >= genesis.size_bytes:
             changed = image.pages_differing(genesis)

@@ -176,7 +176,7 @@ class Reads:
             warnings.append(
                 f"only {free_bytes // limits.MIB} MiB of disk are free; make room before the server turns read-only"
             )
-        warnings += self.parts.ledger.warnings()
+        warnings += self.parts.ledger.warnings() + self.parts.images.warnings()
         state = "draining" if self.door.draining else "read-only" if self.door.trouble else "ready"
         return answers.Health(state=state, reason=self.door.trouble or "", warnings=warnings)
 

@@ -137,4 +137,4 @@ def job_lost(world: World, event: JobLost, effects: list[Effect]) -> None:
     else:
         end_run(world)
         leave(world, op, effects)
-    refuse(world, op, effects, refusals.storage(event.reason))
+    refuse(world, op, effects, refusals.lost(event.reason))

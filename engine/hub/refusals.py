@@ -106,3 +106,12 @@ def storage(reason: str) -> Refusal:
         f"the outcome could not be stored: {reason}",
         hint="nothing was kept; try again once the server's storage is well (pw doctor says what is wrong)",
     )
+
+
+def lost(reason: str) -> Refusal:
+    """A job that came to no outcome: the storage refused what it needed, or a heap could not be read."""
+    return Refusal(
+        "storage",
+        f"the operation could not be carried out: {reason}",
+        hint="nothing of it was kept; pw doctor says what is wrong with the storage and what to do",
+    )

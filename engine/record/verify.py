@@ -30,6 +30,7 @@ from engine.record.records import RecordRefused
 
 LOG_DIRECTORY = "log"
 _FROM_BACKUP = "Bring it back from a backup"
+_NEEDED_TOLD_MAX = 3
 _NEVER_MIND = "Nothing is lost: it is derived, and the next start builds it again"
 
 RootOf = Callable[[bytes, bytes], str]
@@ -51,9 +52,12 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
     except DiskError as error:
         return [*problems, Problem(error.path, error.reason, "Mend the disk, then run pw doctor again")]
     problems += [_of_torn_end(path) for path in log.opening.set_aside]
-    problems += [_of_blob(error) for error in blobs.problems()]
-    records = _Records(blobs, root_of)
+    damaged = _Damaged()
+    for bad in blobs.problems():
+        damaged.add(bad.blob, str(bad))
+    records = _Records(blobs, root_of, damaged)
     problems += records.verify(log)
+    problems += damaged.problems()
     if not records.unreadable:
         problems += _verify_projection(shadow, log)
     return problems
@@ -62,8 +66,9 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
 class _Records:
     """One pass over the log: chains, data, and the blobs that records name."""
 
-    def __init__(self, blobs: FileBlobs, root_of: RootOf | None) -> None:
+    def __init__(self, blobs: FileBlobs, root_of: RootOf | None, damaged: _Damaged) -> None:
         self.unreadable = False
+        self._damaged = damaged
         self._blobs = blobs
         self._root_of = root_of
         self._chains: dict[str, Chain] = {}
@@ -124,9 +129,9 @@ class _Records:
         told: set[str | HeapRef] = set()  # membership only
         for world, named in self._others.items():
             for blob, seq in named.items():
-                if blob not in told and not self._blobs.has(blob):
-                    what = f"missing, but named by record {seq} of world {world}"
-                    yield Problem(f"blob {blob}", what, _FROM_BACKUP, seq)
+                if self._damaged.has(blob) or not self._blobs.has(blob):
+                    self._damaged.add(blob, "missing")
+                    self._damaged.needed(blob, world, seq)
                     told.add(blob)
         for world, refs in self._heaps.items():
             for ref, seq in refs.items():
@@ -135,16 +140,43 @@ class _Records:
                     yield from self._verify_heap(world, seq, ref)
 
     def _verify_heap(self, world: str, seq: int, ref: HeapRef) -> Iterator[Problem]:
-        place = f"blob {ref.blob}"
         try:
             heap = heaps.load(self._blobs, ref.blob)
         except (BlobError, heaps.HeapRefused) as error:
-            yield Problem(place, f"needed by record {seq} of world {world}: {error}", _FROM_BACKUP, seq)
+            self._damaged.add(error.blob, str(error))
+            self._damaged.needed(error.blob, world, seq)
             return
         root = self._root_of(bytes(heap.memory), heap.meta) if self._root_of else ref.root
         if root != ref.root:
             what = f"record {seq} of world {world} expects the heap {ref.root}, it holds {root}"
-            yield Problem(place, what, _FROM_BACKUP, seq)
+            yield Problem(f"blob {ref.blob}", what, _FROM_BACKUP, seq)
+
+
+class _Damaged:
+    """The blobs that are missing or damaged, each with what stands on it: one problem a blob."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+        self._needed: dict[str, dict[tuple[str, int], None]] = {}  # (world, record), in the order of the log
+
+    def has(self, blob: str) -> bool:
+        return blob in self._reasons
+
+    def add(self, blob: str, reason: str) -> None:
+        """The first reason counts."""
+        self._reasons.setdefault(blob, reason.removeprefix("heap ").removeprefix(f"blob {blob}: "))
+
+    def needed(self, blob: str, world: str, seq: int) -> None:
+        self._needed.setdefault(blob, {})[world, seq] = None
+
+    def problems(self) -> Iterator[Problem]:
+        for blob, reason in self._reasons.items():
+            needed = [f"record {seq} of world {world}" for world, seq in self._needed.get(blob, {})]
+            by = ", ".join(needed[:_NEEDED_TOLD_MAX])
+            if len(needed) > _NEEDED_TOLD_MAX:
+                by += f" and {len(needed) - _NEEDED_TOLD_MAX} more"
+            what = f"{reason}; needed by {by}" if needed else reason
+            yield Problem(f"blob {blob}", what, _FROM_BACKUP)
 
 
 class _Data:
@@ -206,11 +238,6 @@ def _of_torn_end(aside: str) -> Problem:
     return Problem(
         LOG_DIRECTORY, what, "Nothing that was acknowledged is in them: a write or a seal was cut off"
     )
-
-
-def _of_blob(error: BlobError) -> Problem:
-    place = f"blob {error.blob}"
-    return Problem(place, str(error).removeprefix(f"{place}: "), _FROM_BACKUP)
 
 
 def _of_log(error: LogError) -> Problem:
