@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from typing import Any
 
 import click
 
+from engine.cli.output import misused, warn
 from engine.cli.shared import SHARED_OPTIONS
 
 __all__ = ["main"]
@@ -65,6 +68,22 @@ class _Commands(click.Group):
             return None
         return getattr(importlib.import_module(f"engine.cli.commands.{cmd_name}"), cmd_name)
 
+    def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
+        """Run `pw`. Where it ends by itself, all errors are printed in the same way."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **kwargs)
+        try:
+            sys.exit(super().main(*args, standalone_mode=False, **kwargs))
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.ClickException as error:
+            misused(error)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            warn("pw: stopped")
+            sys.exit(1)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in COMMANDS.items():
             with formatter.section(section):
@@ -72,6 +91,7 @@ class _Commands(click.Group):
 
 
 @click.command(cls=_Commands, params=SHARED_OPTIONS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="flickworld", message="pw %(version)s")
 @click.pass_context
 def main(ctx: click.Context, **options: object) -> None:
     """Grow, use and operate Flickworld worlds.

@@ -7,6 +7,7 @@ cursor or colour the terminal.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import threading
@@ -92,6 +93,37 @@ def progress(what: str) -> Iterator[None]:
         thread.join()
 
 
+def hush() -> None:
+    """Nobody reads standard output any more: what is still buffered goes nowhere, and Python says nothing of it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def misused(error: click.ClickException) -> None:
+    """Print what click or a command found wrong with the command line, as all errors are printed."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    warn(f"pw: {_in_words(error)}", f"{ctx.command_path} --help says how it is used" if ctx else None)
+
+
+def _in_words(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption):
+        alike = f"; there is {', '.join(error.possibilities)}" if error.possibilities else ""
+        return f"there is no option {error.option_name}{alike}"
+    if isinstance(error, click.MissingParameter):
+        return f"{_name_of(error.param)}: is missing"
+    text = error.message
+    if text.endswith("."):  # one of click's own sentences
+        text = text[0].lower() + text[1:-1]
+    return f"{_name_of(error.param)}: {text}" if isinstance(error, click.BadParameter) else text
+
+
+def _name_of(param: click.Parameter | None) -> str:
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.human_readable_name.lower() if param is not None else "argument"
+
+
 def complain(pw: Pw, error: Exception) -> bool:
     """Print an error that the world made; False for one of ours, which deserves its traceback."""
     from engine.serve.client import ClientError, ServerError, Unauthorized
@@ -108,7 +140,8 @@ def complain(pw: Pw, error: Exception) -> bool:
         warn(f"pw: {error.error}", error.hint)
         return True
     if isinstance(error, OSError):
-        warn(f"pw: {error}")
+        where = f"{error.filename}: " if error.filename else ""
+        warn(f"pw: {where}{(error.strerror or str(error)).lower()}")
         return True
     return False
 

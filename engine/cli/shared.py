@@ -1,6 +1,6 @@
 """What all commands share: their options, the client, naming a world, and how failure ends them.
 
-Exit status: 0 done, 1 failed, rejected or refused, 2 misused.
+Exit status: 0 done, 1 failed, rejected or refused, 2 misused, 141 the reader of a pipe went away.
 """
 
 from __future__ import annotations
@@ -18,10 +18,30 @@ if TYPE_CHECKING:
     from engine.host.answers import WorldSummary
     from engine.serve.client import Client
 
+
+class Whole(click.ParamType):
+    """A whole number between bounds, both included; what is none is refused in words."""
+
+    name = "number"
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        if not re.fullmatch(r"[0-9]{1,16}", value) or not self._least <= int(value) <= self._most:
+            self.fail(
+                f"must be a whole number from {self._least} to {self._most}, not {value[:40]!r}", param, ctx
+            )
+        return int(value)
+
+
 SERVER_DEFAULT = f"http://127.0.0.1:{limits.PORT_DEFAULT}"
-ROWS = click.IntRange(min=1, max=limits.PAGE_ROWS_MAX)
-NUMBER = click.IntRange(min=0, max=limits.NUMBER_MAX)
+ROWS = Whole(1, limits.PAGE_ROWS_MAX)
+NUMBER = Whole(0, limits.NUMBER_MAX)
 HOME_HERE = ".pw"
+PIPE_ENDED = 128 + 13  # as the shell reports a program that SIGPIPE ended
 _WHOLE_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{6}\Z")
 
 SHARED_OPTIONS: list[click.Parameter] = [
@@ -50,7 +70,10 @@ class Pw:
         return self._client
 
     def world(self, named: str) -> str:
-        """The id of the world that `named` is the id, the name or a unique beginning of. Raises ClientError."""
+        """The id of the world that `named` is the id, the name or a unique beginning of; of a purged one, the id.
+        Raises ClientError, UsageError where it says nothing."""
+        if not named.strip():
+            raise click.UsageError("world: is empty; `pw worlds` lists what there is")
         if _WHOLE_ID.match(named):
             from engine.serve.client import Missing
 
@@ -79,7 +102,7 @@ class Command(click.Command):
         self.params.extend(SHARED_OPTIONS)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from engine.cli.output import complain
+        from engine.cli.output import complain, hush
 
         before = ctx.find_root().obj or {}
         server, home, as_json = (
@@ -88,8 +111,11 @@ class Command(click.Command):
         pw = ctx.params["pw"] = Pw(server=server, home=home, as_json=bool(as_json))
         try:
             return super().invoke(ctx)
-        except click.ClickException:
+        except (click.exceptions.Exit, click.ClickException):
             raise
+        except BrokenPipeError:  # `pw log W | head -1` has seen enough
+            hush()
+            ctx.exit(PIPE_ENDED)
         except Exception as error:
             if not complain(pw, error):
                 raise
@@ -132,13 +158,14 @@ def _home(given: str | None) -> str:
 def _the_one(named: str, worlds: list[WorldSummary]) -> WorldSummary:
     from engine.serve.client import ClientError
 
-    active = [world for world in worlds if not world.archived]
+    kept = [world for world in worlds if not world.purged]
+    active = [world for world in kept if not world.archived]
     for found in (
         [world for world in worlds if world.id == named],
         [world for world in active if world.name == named],
-        [world for world in worlds if world.name == named],
+        [world for world in kept if world.name == named],
         [world for world in active if world.id.startswith(named) or world.name.startswith(named)],
-        [world for world in worlds if world.id.startswith(named) or world.name.startswith(named)],
+        [world for world in kept if world.id.startswith(named) or world.name.startswith(named)],
     ):
         if len(found) == 1:
             return found[0]

@@ -7,8 +7,10 @@ closes, so that nobody can disagree about where the next request begins.
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
+from httptools import HttpParserInvalidMethodError
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from engine import limits
@@ -16,6 +18,7 @@ from engine.serve.answering import Reply, failed
 
 HEAD_TOO_LARGE = f"head: is larger than {limits.HEAD_BYTES_MAX} bytes"
 HEAD_SECONDS_MAX = limits.HEAD_FLICKS_MAX / limits.FLICKS_PER_SECOND
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODY_SECONDS_MAX = limits.BODY_FLICKS_MAX / limits.FLICKS_PER_SECOND
 ANSWER_SECONDS_MAX = limits.ANSWER_FLICKS_MAX / limits.FLICKS_PER_SECOND
 
@@ -118,6 +121,10 @@ class BoundedProtocol(HttpToolsProtocol):
     # ---- refusals -----------------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
+        if isinstance(sys.exception(), HttpParserInvalidMethodError):
+            hint = f"the methods are {', '.join(METHODS)}; TLS is for a proxy in front"
+            self._refuse(failed(501, "the request does not begin with a method that this server knows", hint))
+            return
         hint = "its length is given twice, a chunk ends elsewhere, or its head is malformed"
         self._refuse(failed(400, "the request is not well-formed HTTP/1.1", hint))
 

@@ -127,14 +127,17 @@ def percent_decoded(text: bytes, field: str) -> str:
 
 
 def number_of(text: str, field: str) -> int:
-    """A number in a path: decimal digits. Raises BadInput."""
-    if not _DIGITS.match(text) or int(text) > limits.NUMBER_MAX:
+    """A number in a path: decimal digits. Raises BadInput: 404 where nothing can have such a number."""
+    if not _DIGITS.match(text):
         raise BadInput(f"{field}: must be a whole number, not {json.dumps(text[:40])}")
+    if len(text) > _DIGITS_MAX or int(text) > limits.NUMBER_MAX:
+        raise BadInput(f"{field}: there is no {text[:40]}; numbers end at {limits.NUMBER_MAX}", status=404)
     return int(text)
 
 
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-_DIGITS = re.compile(r"[0-9]{1,16}\Z")
+_DIGITS = re.compile(r"[0-9]+\Z")
+_DIGITS_MAX = len(str(limits.NUMBER_MAX))
 
 
 def _shaped(values: dict[str, Any], shape: type[AnyInput], *, strict: bool) -> AnyInput:
@@ -164,6 +167,9 @@ _MISSING = re.compile(r"Object missing required field `(.*)`\Z")
 _UNKNOWN = re.compile(r"(?s)Object contains unknown field `(.*)`\Z")
 _EXPECTED = re.compile(r"Expected `(.*?)`(?: (.*?))?(?:, got `(.*)`)?\Z")
 
+_BOUND = re.compile(r"(?:of length )?(>=|<=) ")
+_BOUND_WORDS = {">=": "of at least ", "<=": "of at most "}
+
 
 def _explained(problem: str, shape: type[Input]) -> str:
     """msgspec's message as `field: what is wrong`."""
@@ -181,7 +187,10 @@ def _explained(problem: str, shape: type[Input]) -> str:
         return f"{field}: {problem}"
     wanted = " or ".join(_WORDS.get(name, name) for name in expected[1].split(" | ") if name != "null")
     if expected[2]:
-        wanted += " " + expected[2].replace("of length", "of a length")
+        if expected[1] == "str" and expected[2] == "of length >= 1":
+            return f"{field}: must not be empty"
+        wanted += " " + _BOUND.sub(lambda bound: _BOUND_WORDS[bound[1]], expected[2])
+        wanted += " characters" if expected[1] == "str" else ""
     got = f", not {_WORDS.get(expected[3], expected[3])}" if expected[3] else ""
     return f"{field}: must be {wanted}{got}"
 

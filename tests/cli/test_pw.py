@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import Result
-from served import Served
+from served import TOKEN, Served
 
 from engine.cli import COMMANDS, main
 from engine.serve.client import Client
@@ -79,7 +81,7 @@ def test_arguments_are_json_or_text_or_files(pw: Pw, shout: str, tmp_path: Path)
         "just text",
         "--json",
     ]
-    assert "No such file" in pw("call", shout, "echo", "@nowhere", status=2).stderr
+    assert "@nowhere: no such file" in pw("call", shout, "echo", "@nowhere", status=2).stderr
 
 
 def test_the_result_alone_is_on_standard_output(pw: Pw, shout: str) -> None:
@@ -129,7 +131,54 @@ def test_what_is_unknown_or_refused_ends_with_1_and_a_hint(pw: Pw, shout: str) -
     ],
 )
 def test_misuse_ends_with_2(pw: Pw, args: list[str]) -> None:
-    assert pw(*args, status=2).stderr.startswith("Usage: pw")
+    message, hint = pw(*args, status=2).stderr.splitlines()
+    assert message.startswith("pw: ") and hint.startswith("  hint: pw ") and "--help" in hint
+
+
+def test_misuse_is_said_in_words_of_the_field(pw: Pw, shout: str) -> None:
+    for args, status, message in (
+        (["rollback", shout, "x", "--reason", "r"], 2, "revision: must be a whole number from 0 to"),
+        (["revisions", shout, "--limit", "0"], 2, "--limit: must be a whole number from 1 to 1000, not '0'"),
+        (["develop", shout, "/nonexist"], 2, "/nonexist: no such file or directory\n"),
+        (["new"], 2, "name: is missing\n"),
+        (["new", ""], 1, "name: must not be empty\n"),
+        (["nonsense"], 2, "no such command 'nonsense'\n"),
+        (["worlds", "--nonsense"], 2, "there is no option --nonsense\n"),
+        (["show", shout, "nope", "--graph"], 1, "nope is not defined\n"),
+    ):
+        assert pw(*args, status=status).stderr.startswith(f"pw: {message}"), args
+
+
+def test_an_empty_world_is_misuse_and_no_beginning_of_all(pw: Pw, client: Client, shout: str) -> None:
+    before = client.worlds(archived=True)
+    for blank in ("", " "):
+        assert pw("archive", blank, status=2).stderr.startswith("pw: world: is empty")
+        pw("purge", blank, "--confirm", shout, status=2)
+    assert client.worlds(archived=True) == before
+
+
+def test_a_purged_world_is_named_by_its_id_alone(pw: Pw, client: Client) -> None:
+    gone, here = client.create("ghost one").id, client.create("ghost two").id
+    client.purge(gone, confirm=gone)
+    assert json.loads(pw("show", "ghost", "--json").stdout)["id"] == here
+    assert "there is no world ghost one" in pw("show", "ghost one", status=1).stderr
+    assert json.loads(pw("show", gone, "--json").stdout)["purged"] is True
+
+
+def test_the_version_is_told(pw: Pw) -> None:
+    assert pw("--version").stdout == f"pw {metadata.version('flickworld')}\n"
+
+
+def test_a_reader_that_goes_away_ends_it_silently(served: Served, client: Client) -> None:
+    world = client.create("piped").id
+    command = [sys.executable, "-m", "engine.cli", "log", world, "--server", served.url]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, env=os.environ | {"PW_TOKEN": TOKEN}, timeout=60
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_a_world_is_named_by_id_name_or_unique_beginning(pw: Pw, client: Client) -> None:

@@ -113,10 +113,31 @@ def test_ids_that_are_none_are_refused_by_field(served: Served, world: str) -> N
     assert response.json()["error"].startswith("world: ")
 
 
-@pytest.mark.parametrize("n", ["x", "-1", "1.5", "%31%00", "99999999999999999999"])
+@pytest.mark.parametrize("n", ["x", "-1", "1.5", "%31%00", "%C2%B2"])
 def test_numbers_that_are_none_are_refused_by_field(served: Served, world: str, n: str) -> None:
     response = served.ask("GET", f"/api/worlds/{world}/revisions/{n}")
     assert (response.status_code, response.json()["error"].partition(":")[0]) == (400, "n")
+
+
+def test_numbers_that_nothing_has_are_404(served: Served, world: str) -> None:
+    response = served.ask("GET", f"/api/worlds/{world}/revisions/99999999999999999999")
+    assert response.status_code == 404
+    assert response.json()["error"] == (
+        "n: there is no 99999999999999999999; numbers end at 9007199254740991"
+    )
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [b"FOO /api/worlds HTTP/1.1\r\nhost: localhost\r\n\r\n", b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03"],
+)
+def test_what_begins_with_no_method_of_http_is_501(served: Served, begin: bytes) -> None:
+    head, _, body = served.talk(begin).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 501 ")
+    assert json.loads(body) == {
+        "error": "the request does not begin with a method that this server knows",
+        "hint": "the methods are GET, HEAD, POST, PUT, PATCH, DELETE; TLS is for a proxy in front",
+    }
 
 
 def test_a_refused_body_does_nothing(served: Served, client: Client, world: str) -> None:

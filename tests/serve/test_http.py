@@ -37,7 +37,6 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         HEAD + b"Host: localhost\r\nContent-Length: 14\r\n\r\n" + BODY,
         HEAD + b"X-Folded: a\r\n b\r\nContent-Length: 14\r\n\r\n" + BODY,
         b"GET /api/\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03",
     ],
 )
 def test_framing_that_is_not_certain_is_400_and_closes(served: Served, request_bytes: bytes) -> None:

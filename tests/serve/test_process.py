@@ -149,5 +149,5 @@ def test_a_second_server_on_one_directory_is_refused_in_one_line(served: Served)
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Error: another server runs on this directory")
+    assert done.stderr.startswith("pw: another server runs on this directory")
     assert "Traceback" not in done.stderr

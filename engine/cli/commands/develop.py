@@ -6,6 +6,7 @@ import os.path
 
 import click
 
+from engine.cli.arguments import file_text
 from engine.cli.output import changes_text, progress, say, show_logs, warn
 from engine.cli.shared import Pw, command, fail
 
@@ -31,7 +32,7 @@ def develop(
     """Attempt a change of WORLD's program: FILE ("-" for standard input) becomes a revision, or leaves no trace."""
     if (file is None) == (text is None):
         raise click.UsageError("give the source once: as FILE or with -e TEXT")
-    source = text if text is not None else _read(file or "-")
+    source = text if text is not None else file_text(file or "-")
     with progress("developing"):
         answer = pw.client.develop(
             pw.world(world),
@@ -61,14 +62,6 @@ def show_attempt(pw: Pw, answer) -> None:
             say(f"globals: {', '.join(answer.changes.globals)}")
     elif not raw:
         say(f"unchanged: still revision {answer.revision}")
-
-
-def _read(file: str) -> str:
-    with click.open_file(file, encoding="utf-8") as stream:
-        try:
-            return stream.read()
-        except UnicodeDecodeError as error:
-            raise click.UsageError(f"{file}: is not UTF-8 at byte {error.start}") from None
 
 
 def _summary(file: str | None, source: str) -> str:
