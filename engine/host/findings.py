@@ -13,8 +13,8 @@ import msgspec
 from engine import limits
 from engine.host.images import root_of
 from engine.host.machine import engine_wasm
-from engine.host.opening import FORMAT, CannotOpen
-from engine.io.disk import DirectoryLocked, DiskError, FileMissing, read_file
+from engine.host.opening import LOCK, CannotOpen, is_marked
+from engine.io.disk import DirectoryLocked, DiskError
 from engine.io.real_disk import RealDisk
 from engine.io.real_entropy import RealEntropy
 from engine.logic import EngineRefused, load_engine
@@ -76,25 +76,21 @@ def _machine() -> Iterator[Finding]:
 
 def _directory(home: str) -> Iterator[Finding]:
     if not os.path.isdir(home):
-        yield Finding("note", home, "there is no data directory yet", "pw serve makes one")
+        yield Finding(
+            "problem", home, "there is no such directory", "Give the right --home; pw serve makes a new one"
+        )
         return
     disk = RealDisk(home)
     yield from _space(disk)
     try:
-        found = read_file(disk, "FORMAT")
-    except FileMissing:
-        level = "problem" if disk.list("log") or disk.list("blobs") else "note"
-        yield Finding(level, "FORMAT", "missing", "Restore it from a backup, or give another --home")
+        marked = is_marked(disk)
+    except (CannotOpen, DiskError) as error:
+        yield Finding("problem", home, str(error))
         return
-    if found != FORMAT:
-        yield Finding(
-            "problem",
-            "FORMAT",
-            f"says {found[:60]!r}; this version reads {FORMAT!r}",
-            "Open the directory with the version that wrote it",
-        )
-        return
-    yield from _content(disk)
+    if marked:
+        yield from _content(disk)
+    else:
+        yield Finding("note", home, "the directory is empty", "pw serve makes it a data directory")
 
 
 def _space(disk: RealDisk) -> Iterator[Finding]:
@@ -106,9 +102,12 @@ def _space(disk: RealDisk) -> Iterator[Finding]:
 
 
 def _content(disk: RealDisk) -> Iterator[Finding]:
-    """What the log, the blobs and the projection hold; only where no server has them open."""
+    """What the log, the blobs and the projection hold; only where no server has them open.
+
+    Without a lock file none has: it is not made, for nothing in the directory is changed.
+    """
     try:
-        lock = disk.lock("LOCK")
+        lock = disk.lock(LOCK, create=False) if disk.exists(LOCK) else None
     except DirectoryLocked:
         yield Finding(
             "note",
@@ -120,7 +119,8 @@ def _content(disk: RealDisk) -> Iterator[Finding]:
     try:
         problems = verify(disk, RealEntropy(), root_of=root_of)
     finally:
-        lock.release()
+        if lock is not None:
+            lock.release()
     for problem in problems:
         at = "" if problem.seq is None else f", record {problem.seq}"
         at += "" if problem.offset_bytes is None else f", byte {problem.offset_bytes}"

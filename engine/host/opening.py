@@ -24,6 +24,7 @@ from engine.record.inflight import InFlight
 from engine.record.records import RecordRefused
 
 FORMAT = b"flickworld data directory 1\n"
+LOCK = "LOCK"
 
 
 class CannotOpen(Exception):
@@ -50,7 +51,8 @@ def open_parts(
 ) -> Parts:
     """All parts, opened and checked. Raises CannotOpen."""
     try:
-        lock = disk.lock("LOCK")
+        is_marked(disk)  # what is not ours gets no file of ours, the lock included
+        lock = disk.lock(LOCK)
     except DirectoryLocked as error:
         raise CannotOpen(
             f"another server runs on this directory ({error}). Stop it, or give this one another --home"
@@ -93,20 +95,29 @@ def _opened(disk: Disk, entropy: Entropy, machine: Machine, lock: Lock, segment_
 
 
 def check_format(disk: Disk) -> None:
-    """Refuse another version's directory, or one that is something else; mark an empty one as ours."""
+    """Refuse a directory that is not ours to open; mark an empty one as ours."""
+    if not is_marked(disk):
+        write_file_durably(disk, "FORMAT", FORMAT)
+
+
+def is_marked(disk: Disk) -> bool:
+    """Whether the directory is one of this version; False where it is empty. Nothing is changed.
+
+    Raises CannotOpen for another version's, or one that is something else.
+    """
     try:
         found = read_file(disk, "FORMAT")
     except FileMissing:
-        others = [name for name in disk.list("") if name not in ("LOCK", "operator-token", "FORMAT.tmp")]
+        others = [name for name in disk.list("") if name not in (LOCK, "operator-token", "FORMAT.tmp")]
         if others:
             raise CannotOpen(
                 f"FORMAT: missing, but the directory holds {', '.join(others[:5])}. It is not a Flickworld data "
                 "directory, or it lost a file: give another --home, or restore a backup"
             ) from None
-        write_file_durably(disk, "FORMAT", FORMAT)
-        return
+        return False
     if found != FORMAT:
         raise CannotOpen(
             f"FORMAT: says {found[:60]!r}; this version reads {FORMAT!r}. "
             "Open the directory with the version that wrote it"
         )
+    return True

@@ -98,8 +98,11 @@ class Disk(Protocol):
 
     def free_bytes(self) -> int: ...
 
-    def lock(self, path: str) -> Lock:
-        """Take the lock file for this process. Raises DirectoryLocked, at once."""
+    def lock(self, path: str, *, create: bool = True) -> Lock:
+        """Take the lock file for this process. Raises DirectoryLocked, at once; FileMissing where it is not made.
+
+        The file is never removed: whoever waits to open it must meet who holds it.
+        """
         ...
 
 

@@ -118,9 +118,9 @@ class RealDisk:
         found = os.fstatvfs(self._root_fd)
         return found.f_bavail * found.f_frsize
 
-    def lock(self, path: str) -> RealLock:
+    def lock(self, path: str, *, create: bool = True) -> RealLock:
         """See the port. The file says which process holds the lock."""
-        file = self.open(path, create=True)
+        file = self.open(path, create=create)
         try:
             fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

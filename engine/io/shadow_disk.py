@@ -100,8 +100,8 @@ class ShadowDisk:
     def free_bytes(self) -> int:
         return self._below.free_bytes()
 
-    def lock(self, path: str) -> _ShadowLock:
-        self.open(path, create=True).close()
+    def lock(self, path: str, *, create: bool = True) -> _ShadowLock:
+        self.open(path, create=create).close()
         if path in self._locked:
             raise DirectoryLocked(path, "another process uses this disk; stop it, or give this one another")
         self._locked[path] = None

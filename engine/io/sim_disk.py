@@ -170,8 +170,8 @@ class SimDisk:
             return UNLIMITED_BYTES
         return max(0, self.capacity_bytes - self.media.used_sectors() * self.sector_bytes)
 
-    def lock(self, path: str) -> SimLock:
-        file = self.open(path, create=True)
+    def lock(self, path: str, *, create: bool = True) -> SimLock:
+        file = self.open(path, create=create)
         if file.number in self.locked:
             file.close()
             raise DirectoryLocked(path, "another process uses this disk; stop it, or give this one another")
