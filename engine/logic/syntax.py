@@ -25,6 +25,11 @@ FUNCTION_SCOPES = FUNCTION_DECLARATIONS | {
     "class_static_block",
     "field_definition",
 }
+_AWAITS = tree_sitter.Query(
+    _LANGUAGE,
+    f"""[(await_expression) (for_in_statement "await")] @await
+    [{" ".join(f"({kind})" for kind in sorted(FUNCTION_SCOPES))}] @function""",
+)
 NAMED_EXPRESSIONS = frozenset({"function_expression", "generator_function", "class"})
 REFERENCES = frozenset({"identifier", "shorthand_property_identifier"})
 BINDINGS = frozenset({"identifier", "shorthand_property_identifier_pattern"})
@@ -63,18 +68,17 @@ class Syntax:
 
     def top_level_await(self) -> Node | None:
         """The first `await` that is in no function."""
-        if b"await" not in self.content:  # most texts: walking a large one takes seconds
+        if b"await" not in self.content:
             return None
-        stack = list(reversed(self.root.children))
-        while stack:
-            node = stack.pop()
-            is_loop = node.type == "for_in_statement" and any(
-                child.type == "await" for child in node.children
-            )
-            if node.type == "await_expression" or is_loop:
+        found = tree_sitter.QueryCursor(_AWAITS).captures(self.root)
+        functions = sorted(node.byte_range for node in found.get("function", []))
+        entered, covered_until = 0, 0
+        for node in sorted(found.get("await", []), key=lambda node: node.start_byte):
+            while entered < len(functions) and functions[entered][0] < node.start_byte:
+                covered_until = max(covered_until, functions[entered][1])
+                entered += 1
+            if node.start_byte >= covered_until:
                 return node
-            if node.type not in FUNCTION_SCOPES:
-                stack.extend(reversed(node.children))
         return None
 
     def is_inert(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -229,6 +231,36 @@ def test_deep_nesting_is_read_without_recursion() -> None:
     deep = "(" * 5000 + "1" + ")" * 5000
     assert Syntax(deep).free_names() == frozenset()
     assert develop_program(f"const x = {deep}").complaint is None
+
+
+AWAITS = [
+    ("await 1", 0),
+    ("f(async () => await 1)", None),
+    ("async function f() { await 1 }\nif (x) { await 2 }", 40),
+    ("for await (const x of y) {}", 0),
+    ("async function f() { for await (const x of y) {} }", None),
+    ("for (const x of y) await x", 19),
+    ("class C { x = await 1; static { await 2 } async m() { await 3 } }", None),
+    ("class C extends (await b) { async m() { await 3 } }", 17),
+    ("const f = async (a = await 1) => {}; await 2", 37),
+    ("async function* g() { (() => { await 1 })(); await 2 }", None),
+    ("'await'", None),
+    ("const awaited = 1 // await", None),
+]
+
+
+@pytest.mark.parametrize(("text", "at"), AWAITS)
+def test_an_await_is_at_the_top_level_if_no_function_is_around_it(text: str, at: int | None) -> None:
+    found = Syntax(text).top_level_await()
+    assert (None if found is None else found.start_byte) == at
+
+
+def test_looking_for_an_await_visits_no_node_of_a_large_text_but_those() -> None:
+    text = "async function f(a) { return [await a, a + 1, { b: a * 2 }] }\n" * 16_000
+    parsed = Syntax(text)
+    begun = perf_counter()
+    assert parsed.top_level_await() is None
+    assert perf_counter() - begun < 2
 
 
 @given(st.text(max_size=40))
