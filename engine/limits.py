@@ -33,6 +33,7 @@ QUICK_MISSES_KEPT_MAX = 10_000
 SOURCE_BYTES_MAX = 1 * MIB
 ARGUMENTS_BYTES_MAX = 1 * MIB
 RESULT_BYTES_MAX = 1 * MIB
+NESTED_MAX = 500  # levels of objects and arrays in what a world gives: results, stored values, arguments
 DATA_VALUE_BYTES_MAX = 256 * KIB
 DATA_KEY_BYTES_MAX = 1 * KIB
 DATA_ROWS_UNPAGED_MAX = 10_000

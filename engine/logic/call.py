@@ -13,7 +13,7 @@ import msgspec
 
 from engine import ids, limits
 from engine.logic.call_host import PEER_BYTES_SPENT, CallHost, Journal
-from engine.logic.failures import OUT_OF_MEMORY, PENDING, ended_early, failure_of, programs_of
+from engine.logic.failures import OUT_OF_MEMORY, PENDING, TOO_DEEP, ended_early, failure_of, programs_of
 from engine.logic.image import HeapImage
 from engine.logic.jobs import (
     Alone,
@@ -252,4 +252,6 @@ def _ended(text: bytes, journal: Journal) -> tuple[FailureKind, str] | Literal["
     message = text_of(error)
     if message.startswith(OUT_OF_MEMORY):
         return "memory", message
+    if message.startswith(TOO_DEEP):
+        return "size", message
     return journal.refusals.get(message.split("\n", 1)[0], _KINDS_OF_MARK[mark]), message

@@ -18,6 +18,7 @@ _SOURCE_NAME = re.compile(r"^\$source\d*$")
 _NOT_DEFINED = re.compile(r"^ReferenceError: (\S+) is not defined$")
 Programs = Callable[[str], Program | None]
 OUT_OF_MEMORY = "InternalError: out of memory"
+TOO_DEEP = "RangeError: a value is nested deeper than"
 PENDING = "the promise that it returned never settled: nothing was left to run that could settle it"
 
 _NO_TIMERS = "there are no timers in a world: an operation runs to its end at one moment"

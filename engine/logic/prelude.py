@@ -35,6 +35,7 @@ _HEAD = """(host, compile, collect, carried) => {
 "use strict";
 const PRELUDE_VERSION = %d;
 const CONSOLE_LINES_MAX = %d;
+const NESTED_MAX = %d;
 const world = carried ?? {
   version: 0, table: { __proto__: null }, builtins: new Set(), foreign: [],
   cells: new Map(), stubs: new WeakMap(), impls: new WeakMap(), states: new Map(),
@@ -58,4 +59,4 @@ def prelude_source(version: int = PRELUDE_VERSION) -> str:
     assert 1 <= version <= PRELUDE_VERSION, "a version that exists"
     folder = resources.files("engine.logic") / "prelude"
     texts = [f"// {name}\n{(folder / name).read_text(encoding='utf-8')}" for name in FILES]
-    return f"({_HEAD % (version, limits.CONSOLE_LINES_MAX)}{''.join(texts)}{_TAIL})"
+    return f"({_HEAD % (version, limits.CONSOLE_LINES_MAX, limits.NESTED_MAX)}{''.join(texts)}{_TAIL})"

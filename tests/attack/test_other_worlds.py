@@ -41,12 +41,10 @@ FORGED_IDS = {
     "percent-encoded": lambda id: "%" + f"{ord(id[0]):02x}" + id[1:],
     "with a line feed and another": lambda id: f"x\n{id}",
     "in quotes": lambda id: json.dumps(id),
-    "in an array": lambda id: [id],
     "a prefix of it": lambda id: id[:-1],
     "its name": lambda id: "vault",
     "a star": lambda id: "*",
     "nothing": lambda id: "",
-    "null": lambda id: None,
     "a prototype's key": lambda id: "__proto__",
     "a lone surrogate": lambda id: id + "\ud800",
 }
@@ -61,18 +59,33 @@ def test_no_form_of_an_id_reaches_a_world_without_a_grant(vault: World, thief: W
     assert "treasure" not in json.dumps(list(thief.bodies("call")))
 
 
-def test_an_id_that_changes_between_two_looks_is_looked_at_once(vault: World) -> None:
+@pytest.mark.parametrize(
+    "forge", [lambda id: None, lambda id: [id], lambda id: {"toString": id}, lambda id: 5, lambda id: True]
+)
+def test_what_is_no_text_is_no_id(vault: World, thief: World, forge: Any) -> None:
+    for function in ("reach", "look"):
+        kind, error = thief.fails(function, forge(vault.id))
+        assert kind == "threw"
+        assert error.startswith("TypeError: worlds.") and ": the id of a world must be text, not " in error
+    assert vault.data() == {}
+
+
+def test_an_id_that_would_change_between_two_looks_is_not_looked_at(vault: World) -> None:
     friend = World("function secret() { return 'hello' }", "friend")
     thief = World(
         """async function slip(good, bad) {
           let n = 0;
           const id = { toString() { return n++ ? bad : good } };
-          return [await worlds.call(id, "secret"), n];
+          const error = await worlds.call(id, "secret").catch((e) => e.message);
+          return [error, n];
         }""",
         "thief",
         grants=(friend,),
     )
-    assert thief.call("slip", friend.id, vault.id) == ["hello", 1]
+    assert thief.call("slip", friend.id, vault.id) == [
+        "worlds.call: the id of a world must be text, not object",
+        0,
+    ]
     assert vault.data() == {}
 
 
@@ -151,7 +164,7 @@ def test_answers_and_ordinals_are_the_hosts(vault: World) -> None:
     caller = World(
         """async function forge(id) {
           const stolen = [];
-          const first = worlds.call(id, { toString() { worlds.call(id, "secret").then((v) => stolen.push(v)); return "secret" } });
+          const first = worlds.call(id, "secret", { toJSON() { worlds.call(id, "secret").then((v) => stolen.push(v)) } });
           const text = '+"forged"', ask = "r0\\n+" + JSON.stringify("forged");
           data.set(ask, text);
           console.log("~"); console.log(ask);

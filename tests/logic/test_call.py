@@ -242,6 +242,20 @@ DATA_REFUSALS = [
         "TypeError: data.list: the options must be an object such as {after, limit}",
     ),
     (
+        "data.list('', { foo: 1 })",
+        "threw",
+        "TypeError: data.list: there is no option foo; there are after, limit",
+    ),
+    (
+        "data.list('', { after: 5 })",
+        "threw",
+        "TypeError: data.list: after must be text, the key to go on behind, not number",
+    ),
+    ("data.list(5)", "threw", "TypeError: data.list: the prefix must be text, not number"),
+    ("data.get()", "threw", "TypeError: data.get: the key is missing"),
+    ("data.set(undefined, 1)", "threw", "TypeError: data.set: the key is missing"),
+    ("data.delete()", "threw", "TypeError: data.delete: the key is missing"),
+    (
         "data.set('k', (() => { const o = {}; o.o = o; return o })())",
         "threw",
         "TypeError: circular reference",
@@ -252,6 +266,15 @@ DATA_REFUSALS = [
 @pytest.mark.parametrize(("expression", "kind", "headline"), DATA_REFUSALS)
 def test_data_refuses_what_is_too_large_or_of_another_kind(expression: str, kind: str, headline: str) -> None:
     assert empty_world().failure(expression) == (kind, headline)
+
+
+def test_the_empty_text_is_a_key_like_any_other() -> None:
+    assert empty_world().value("[data.set('', 1), data.get(''), data.list('')[0].key, data.delete('')]") == [
+        1,
+        1,
+        "",
+        True,
+    ]
 
 
 def test_data_takes_what_is_just_as_large_as_allowed() -> None:

@@ -186,7 +186,27 @@ def test_the_kind_that_comes_with_an_answer_is_that_of_the_failure(kind):
         ("worlds.functions('d')", "denied", "Error: a may not call d"),
         ("worlds.call('b', 'no name')", "threw", 'Error: b.no name: "no name" is no name of a definition'),
         ("worlds.call('b', '\\ud800')", "threw", 'Error: b.\ud800: "\\ud800" is no name of a definition'),
-        ("worlds.call('b', {toString() { throw new Error('odd') }})", "threw", "Error: odd"),
+        ("worlds.call()", "threw", "TypeError: worlds.call: the id of a world must be text, not undefined"),
+        (
+            "worlds.call(5, 'f')",
+            "threw",
+            "TypeError: worlds.call: the id of a world must be text, not number",
+        ),
+        (
+            "worlds.call('b')",
+            "threw",
+            "TypeError: worlds.call: the name of a function must be text, not undefined",
+        ),
+        (
+            "worlds.call('d', ['f'])",
+            "threw",
+            "TypeError: worlds.call: the name of a function must be text, not an array",
+        ),
+        (
+            "worlds.functions(null)",
+            "threw",
+            "TypeError: worlds.functions: the id of a world must be text, not null",
+        ),
         (
             "worlds.call('b', 'f', (() => { const x = []; x[0] = x; return x })())",
             "threw",
@@ -382,11 +402,12 @@ def test_calls_from_within_the_making_of_arguments_get_their_own_ordinals():
     source = """(async () => {
       const seen = []
       const sly = { toJSON() { seen.push(worlds.call("c", "inner")); return "sly" } }
-      const outer = worlds.call({ toString() { seen.push(worlds.call("c", "first")); return "b" } }, "outer", sly)
+      const first = { toJSON() { seen.push(worlds.call("c", "first")); return "first" } }
+      const outer = worlds.call("b", "outer", first, sly)
       return [await outer, ...(await Promise.all(seen))]
     })()"""
     operation = Operation(empty_world(), source)
-    assert operation.asks == [(0, "c.first", []), (1, "c.inner", []), (2, "b.outer", ["sly"])]
+    assert operation.asks == [(0, "c.first", []), (1, "c.inner", []), (2, "b.outer", ["first", "sly"])]
     operation.answer(0, "first").answer(1, "inner").answer(2, "outer")
     assert operation.value == ["outer", "first", "inner"]
 

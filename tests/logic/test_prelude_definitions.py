@@ -265,11 +265,28 @@ REFUSED = [
     ("define('f', () => 1, { version: '2' })", "TypeError: define f: the version must be an integer >= 1"),
     (
         "define('f', () => 1, null)",
-        "TypeError: define f: the options must be an object such as {doc, version}",
+        "TypeError: define f: the options must be an object such as {doc, version, migrate}",
     ),
     (
         "define('f', () => 1, 'doc')",
-        "TypeError: define f: the options must be an object such as {doc, version}",
+        "TypeError: define f: the options must be an object such as {doc, version, migrate}",
+    ),
+    (
+        "define('f', () => 1, { foo: 1 })",
+        "TypeError: define f: there is no option foo; there are doc, version, migrate",
+    ),
+    (
+        "define('f', () => 1, { [Symbol('s')]: 1 })",
+        "TypeError: define f: there is no option Symbol(s); there are doc, version, migrate",
+    ),
+    (
+        "define('f', () => 1, ['doc'])",
+        "TypeError: define f: the options must be an object such as {doc, version, migrate}",
+    ),
+    ("define('f', () => 1, { doc: 5 })", "TypeError: define f: the doc must be text, not number"),
+    (
+        "state('s', () => ({}), { doc: 'x' })",
+        "TypeError: state s: there is no option doc; there are version, migrate",
     ),
     ("define('f', () => 1, { migrate: 1 })", "TypeError: define f: migrate must be a function"),
     (
@@ -325,7 +342,9 @@ def test_a_definition_may_be_another_name_of_one() -> None:
 
 def test_doc_and_version_are_those_of_the_last_define() -> None:
     world = World()
-    world.develop("define('f', () => 1, { doc: 'one', version: 3 }); define('g', () => 1, { doc: 5 })")
+    world.develop(
+        "define('f', () => 1, { doc: 'one', version: 3 }); define('g', () => 1, { doc: undefined })"
+    )
     assert [(d.doc, d.version) for d in world.catalogue.definitions] == [("one", 3), ("", 1)]
     outcome = world.develop("define('f', () => 1)")
     assert outcome.changes.changed == ("f",)

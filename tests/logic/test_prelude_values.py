@@ -77,6 +77,43 @@ def test_a_cycle_is_an_error(expression: str) -> None:
     assert empty_world().failure(expression) == ("threw", "TypeError: circular reference")
 
 
+NESTED = "(() => {{ let v = {leaf}; for (let i = 0; i < {levels}; i++) v = {around}; return {use} }})()"
+TOO_DEEP = ("size", "RangeError: a value is nested deeper than 500 levels of objects and arrays")
+
+
+@pytest.mark.parametrize("around", ["{ v }", "[1, v, 2]", "new Map([['v', v]])", "new Set([v])"])
+def test_a_value_nests_so_many_levels_and_no_deeper(around: str) -> None:
+    def nested(levels: int) -> str:
+        return NESTED.format(leaf=1, levels=levels, around=around, use="v")
+
+    assert empty_world().execute(nested(limits.NESTED_MAX)).ok
+    assert empty_world().failure(nested(limits.NESTED_MAX + 1)) == TOO_DEEP
+
+
+def test_siblings_do_not_add_to_the_depth() -> None:
+    assert (
+        empty_world().value("Array.from({length: 600}, () => ({ a: [{}], b: new Map([['c', []]]) }))")
+        == [{"a": [{}], "b": {"c": []}}] * 600
+    )
+
+
+@pytest.mark.parametrize("use", ["data.set('k', v)", "worlds.call('b', 'f', v)"])
+def test_what_is_stored_and_what_is_asked_with_nests_no_deeper_either(use: str) -> None:
+    expression = NESTED.format(leaf="{}", levels=2000, around="{ v }", use=use)
+    world = empty_world()
+    assert world.failure(expression)[0] == "size"
+    assert world.failure(expression) == TOO_DEEP
+
+
+def test_refusing_what_nests_deeply_costs_in_proportion_to_its_depth() -> None:
+    def fuel(levels: int) -> int:
+        outcome = empty_world().execute(NESTED.format(leaf="{}", levels=levels, around="{ v }", use="v"))
+        assert outcome.failure is not None and outcome.failure.kind == "size"
+        return outcome.fuel
+
+    assert fuel(100_000) < 30 * fuel(10_000)
+
+
 FAILURES = [
     ("new Promise(() => {})", "pending", "the promise that it returned never settled"),
     ('Promise.reject(new Error("no"))', "threw", "Error: no"),

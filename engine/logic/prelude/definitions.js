@@ -11,6 +11,8 @@ const RESERVED_NAMES = new Set(
     "module exports require").split(" "),
 );
 
+const DEFINE_OPTIONS = ["doc", "version", "migrate"];
+
 const kindOf = (impl, text) => {
   if (typeof impl === "function") return world.stubs.get(impl)?.kind ?? (CLASS.test(text) ? "class" : "function");
   if (typeof impl !== "object" || impl === null || isArray(impl)) return null;
@@ -31,14 +33,9 @@ const checkVersion = (where, version) => {
     throw new TypeError(`${where}: the version must be an integer >= 1`);
 };
 
-const checkOptions = (where, options) => {
-  if (options === undefined) return {};
-  if (typeof options !== "object" || options === null)
-    throw new TypeError(`${where}: the options must be an object such as {doc, version}`);
-  const { migrate } = options;
+const checkMigrate = (where, migrate) => {
   if (migrate !== undefined && typeof migrate !== "function")
     throw new TypeError(`${where}: migrate must be a function`);
-  return options;
 };
 
 const checkKind = (name, impl, text, commonjs) => {
@@ -64,7 +61,7 @@ const makeCell = (name, kind, impl) => {
   const cell = {
     __proto__: TRAPS[kind], name, kind, impl: removed(name, kind, "is not defined yet"), live: false, doc: "",
     origin: "", commonjs: false, methods: null, stub: null, prototype: null, stamp: null,
-    now: null,
+    epoch: null, now: null,
   };
   cell.stub = makeStub(cell, impl);
   defineProperty(globalThis, name, { value: cell.stub });
@@ -88,8 +85,12 @@ const adopt = (cell, impl, text) => {
 // `commonjs` says that it is what a library file exports, of which any object will do.
 const put = (name, impl, options, commonjs) => {
   checkName(name);
-  const { doc, version = 1, migrate } = checkOptions(`define ${name}`, options);
-  checkVersion(`define ${name}`, version);
+  const where = `define ${name}`;
+  const { doc, version = 1, migrate } = optionsOf(where, options, DEFINE_OPTIONS);
+  if (doc !== undefined && typeof doc !== "string")
+    throw new TypeError(`${where}: the doc must be text, not ${kindOfValue(doc)}`);
+  checkMigrate(where, migrate);
+  checkVersion(where, version);
   const text = typeof impl === "function" ? textOfFunction(impl) : "";
   const kind = checkKind(name, impl, text, commonjs);
   const cell = world.cells.get(name) ?? makeCell(name, kind, impl);
@@ -100,7 +101,7 @@ const put = (name, impl, options, commonjs) => {
   if (!isBegun) adopt(cell, impl, text);
   world.unfinished.delete(name);
   cell.now.version = version; // also for what its own initialisers made
-  cell.doc = typeof doc === "string" ? doc : "";
+  cell.doc = doc ?? "";
   cell.origin = world.origin;
   cell.commonjs = commonjs;
   world.touched.add(name);

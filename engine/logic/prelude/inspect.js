@@ -47,7 +47,7 @@ const leakedGlobals = () => foreignGlobals().filter((key) => !world.foreign.incl
 // Why no later source could define anything, or would be taken for what leaks: nobody may do that, libraries neither.
 const spoiledGlobal = () => {
   if (!Object.isExtensible(globalThis))
-    return "it closed globalThis, where every definition lives: freeze, seal and preventExtensions are for objects of your own";
+    return "it closed globalThis, where every definition lives: freeze and seal objects of your own";
   if (getPrototypeOf(globalThis) !== Object.prototype)
     return "it gave globalThis another prototype; use define or state for what all sources should see";
 };

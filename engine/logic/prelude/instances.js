@@ -64,15 +64,24 @@ const makersOf = (constructor) => {
 
 const newStamp = (constructor) => makersOf(constructor).map((cell) => cell.now);
 
+// Each cell keeps its stamp until anything is defined, which begins an epoch: an object, that no prelude before or
+// after this one has.
+let epoch = {};
+
 const dropStamps = () => {
-  for (const cell of world.cells.values()) if (cell.stamp !== null) cell.stamp = null;
+  epoch = {};
+};
+
+const restamp = (cell) => {
+  cell.epoch = epoch;
+  return (cell.stamp = newStamp(cell.stub));
 };
 
 // `new` on the stub of a class. What it makes is stamped once, by the stub nearest to the ground.
 const constructClass = (cell, args) => {
   const at = refs.length;
   const instance = tracking ? constructTracked(cell, args, cell.stub) : construct(cell.impl, args, cell.stub);
-  if (getPrototypeOf(instance) === cell.prototype) stampNew(instance, (cell.stamp ??= newStamp(cell.stub)), at);
+  if (getPrototypeOf(instance) === cell.prototype) stampNew(instance, cell.epoch === epoch ? cell.stamp : restamp(cell), at);
   return instance;
 };
 
@@ -84,7 +93,7 @@ const constructFor = (cell, args, newTarget) => {
   const instance = tracking ? constructTracked(cell, args, constructor) : construct(cell.impl, args, constructor);
   const prototype = maker === undefined ? constructor.prototype : prototypeOf(maker);
   if (getPrototypeOf(instance) !== prototype) return instance; // the constructor had it lying around
-  const stamp = maker === undefined ? newStamp(constructor) : (maker.stamp ??= newStamp(constructor));
+  const stamp = maker === undefined ? newStamp(constructor) : maker.epoch === epoch ? maker.stamp : restamp(maker);
   if (stamp.length > 0) stampNew(instance, stamp, at);
   return instance;
 };

@@ -19,7 +19,8 @@ const migrateState = (name, migrate, kept, version) =>
 table.state = (name, init, options) => {
   checkStateName("state", name);
   if (typeof init !== "function") throw new TypeError(`state ${name}: init must be a function that returns an object`);
-  const { version = 1, migrate } = checkOptions(`state ${name}`, options);
+  const { version = 1, migrate } = optionsOf(`state ${name}`, options, ["version", "migrate"]);
+  checkMigrate(`state ${name}`, migrate);
   checkVersion(`state ${name}`, version);
   const kept = world.states.get(name);
   if (kept !== undefined && kept.version === version) return kept.value;

@@ -28,11 +28,14 @@ const encode = (value) => {
       return stringify(value);
   }
   const outer = converted; // a toJSON may encode in its turn
+  const outerPath = path;
   converted = null;
+  path = [];
   try {
     return stringify(value, crossing) ?? "null";
   } finally {
     converted = outer;
+    path = outerPath;
   }
 };
 
@@ -47,19 +50,33 @@ const once = (value, convert) => {
   return plain;
 };
 
+// The objects from the value at hand down to the one that is met. The engine looks for cycles along it at every step,
+// so what nests without bound would cost the square of its depth; and nobody could read the text.
+let path = [];
+
+const below = (holder, plain) => {
+  while (path.length > 0 && path[path.length - 1] !== holder) path.length--;
+  if (path.length === NESTED_MAX && !path.includes(plain)) // a cycle is for the engine to tell
+    throw new RangeError(`a value is nested deeper than ${NESTED_MAX} levels of objects and arrays`);
+  path[path.length] = plain;
+  return plain;
+};
+
 // The replacer.
-const crossing = (_key, value) => {
+const crossing = function (_key, value) {
   switch (typeof value) {
     case "function":
       return functionText(value);
     case "bigint":
       return String(value);
     case "object":
-      if (value === null || isArray(value) || getPrototypeOf(value) === Object.prototype) return value;
-      if (value instanceof Map) return once(value, mapToObject);
-      if (value instanceof Set) return once(value, (set) => [...set]);
-      if (value instanceof Error) return once(value, errorToObject);
+      if (value === null) return value;
+      if (isArray(value) || getPrototypeOf(value) === Object.prototype) return below(this, value);
+      if (value instanceof Map) return below(this, once(value, mapToObject));
+      if (value instanceof Set) return below(this, once(value, (set) => [...set]));
+      if (value instanceof Error) return below(this, once(value, errorToObject));
       if (value instanceof BigInt) return String(value);
+      return below(this, value);
   }
   return value;
 };
@@ -88,4 +105,17 @@ const headline = (error) => {
   const name = error.name === undefined ? "Error" : String(error.name);
   const message = error.message === undefined ? "" : String(error.message);
   return message === "" ? name : name === "" ? message : `${name}: ${message}`;
+};
+
+const kindOfValue = (value) => (value === null ? "null" : isArray(value) ? "an array" : typeof value);
+
+// The options of a built-in; a name that it does not know is a mistake that would go unseen.
+const optionsOf = (where, options, known) => {
+  if (options === undefined) return {};
+  if (typeof options !== "object" || options === null || isArray(options))
+    throw new TypeError(`${where}: the options must be an object such as {${known.join(", ")}}`);
+  for (const name of ownKeys(options))
+    if (!known.includes(name))
+      throw new TypeError(`${where}: there is no option ${String(name)}; there are ${known.join(", ")}`);
+  return options;
 };

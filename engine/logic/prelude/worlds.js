@@ -8,13 +8,22 @@ const told = (op, request) =>
     resolve(parse(host(op, request())));
   });
 
+const checkText = (where, what, value) => {
+  if (typeof value !== "string") throw new TypeError(`${where}: the ${what} must be text, not ${kindOfValue(value)}`);
+};
+
 table.worldsList = () => told("worlds.list", () => "");
-table.worldsFunctions = (id) => told("worlds.functions", () => String(id));
+table.worldsFunctions = (id) => told("worlds.functions", () => {
+  checkText("worlds.functions", "id of a world", id);
+  return id;
+});
 
 table.worldsCall = (id, name, ...args) =>
   new Promise((resolve, reject) => {
+    checkText("worlds.call", "id of a world", id);
+    checkText("worlds.call", "name of a function", name);
     const failed = new Error(); // made here, so that its stack leads to who asked
-    const ordinal = host("worlds.call", `${stringify([String(id), String(name)])}\n${encode(args)}`);
+    const ordinal = host("worlds.call", `${stringify([id, name])}\n${encode(args)}`);
     waiting.set(ordinal, { resolve, reject, failed });
   });
 
