@@ -82,7 +82,7 @@ class Door:
 
     def refused(self, refusal: hub.Refusal) -> answers.OperationAnswer:
         """The hub's refusal in the client's words."""
-        if refusal.code == "no-revision":
+        if refusal.code in ("no-revision", "no-key"):
             return answers.Missing(ok=False, error=refusal.error, hint=refusal.hint)
         return answers.Refused(
             ok=False,

@@ -48,6 +48,11 @@ class VersionedData:
             return version[1]
         return self._value_before(key, at_seq)
 
+    def surely_lacks(self, key: str) -> bool:
+        """Whether there is nothing under `key`, whatever becomes of the drafts (Invariant 1)."""
+        version = self._newest.get(key)
+        return version is None or (version[1] is None and version[0] <= self.durable_seq)
+
     def list(self, prefix: str, after: str | None, limit: int | None, at_seq: int) -> Rows:
         """The rows under `prefix` past the key `after` as of `at_seq`, by code point, at most `limit`."""
         assert self.floor_seq <= at_seq <= self.durable_seq, "Invariant 1"

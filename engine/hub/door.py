@@ -38,6 +38,8 @@ def refuse_at_door(world: World, operation: Operation) -> Refusal | None:
         return _refuse_call(world, operation)
     if _lacks_reason(operation):
         return refusals.bad_reason()
+    if isinstance(operation, EditData) and operation.value is None and world.data.surely_lacks(operation.key):
+        return refusals.no_key(operation.key)
     if not isinstance(operation, EditData) and len(world.changes_queued) >= limits.DEVELOPS_QUEUED_MAX:
         return refusals.busy(f"{limits.DEVELOPS_QUEUED_MAX} changes wait already")
     return refuse_incident(world, operation.incident) if isinstance(operation, CloseIncident) else None

@@ -15,6 +15,7 @@ CODES = (
     "already-head",
     "no-revision",
     "no-incident",
+    "no-key",
     "closed",
     "request-conflict",
     "storage",
@@ -82,6 +83,12 @@ def no_revision(revision: int, *, head: int) -> Refusal:
 def no_incident(incident: int, *, newest: int) -> Refusal:
     hint = f"the incidents are 1 to {newest}" if newest else "the world has had no incident"
     return Refusal("no-incident", f"there is no incident {incident}", hint=hint)
+
+
+def no_key(key: str) -> Refusal:
+    return Refusal(
+        "no-key", f"there is no data under {key!r}, so nothing was deleted", hint="`pw data` lists the keys"
+    )
 
 
 def incident_closed(incident: int) -> Refusal:

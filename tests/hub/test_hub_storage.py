@@ -152,9 +152,11 @@ def test_refusals_use_the_codes_of_the_one_list():
         refusals.already_head(1),
         refusals.no_revision(9, head=1),
         refusals.no_incident(9, newest=1),
+        refusals.no_key("k"),
         refusals.incident_closed(1),
         refusals.request_conflict("r"),
         refusals.storage("x"),
+        refusals.lost("x"),
     ]
     assert list(dict.fromkeys(refusal.code for refusal in made)) == list(refusals.CODES)
     assert all(refusal.hint for refusal in made)
