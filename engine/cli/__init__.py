@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -70,10 +71,11 @@ class _Commands(click.Group):
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         """Run `pw`. Where it ends by itself, all errors are printed in the same way."""
+        run: Callable[..., Any] = super().main
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **kwargs)
+            return run(*args, standalone_mode=False, **kwargs)
         try:
-            sys.exit(super().main(*args, standalone_mode=False, **kwargs))
+            sys.exit(run(*args, standalone_mode=False, **kwargs))
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)

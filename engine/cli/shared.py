@@ -30,7 +30,7 @@ class Whole(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        if not re.fullmatch(r"[0-9]{1,16}", value) or not self._least <= int(value) <= self._most:
+        if not re.fullmatch(r"-?[0-9]{1,16}", value) or not self._least <= int(value) <= self._most:
             self.fail(
                 f"must be a whole number from {self._least} to {self._most}, not {value[:40]!r}", param, ctx
             )

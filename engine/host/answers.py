@@ -166,6 +166,8 @@ OperationAnswer = (
 
 
 class WorldSummary(_Shape, frozen=True, omit_defaults=False):
+    """`incidents` counts the open ones, `records` all that were ever written."""
+
     id: str
     name: str
     revision: int
@@ -353,6 +355,23 @@ def as_json(shape: Any) -> bytes:
         plain = msgspec.to_builtins(shape, enc_hook=_parsed)
         text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def record_as_json(body: Any) -> bytes:
+    """A record's body as JSON text. What it holds as bytes is UTF-8 (arguments, values, errors): it is shown as that
+    text, exactly as it was recorded."""
+    return as_json(_with_texts(msgspec.to_builtins(body, builtin_types=(bytes,))))
+
+
+def _with_texts(value: Any) -> Any:
+    match value:
+        case bytes():
+            return value.decode("utf-8", "replace")
+        case dict():
+            return {name: _with_texts(member) for name, member in value.items()}
+        case list() | tuple():
+            return [_with_texts(member) for member in value]
+    return value
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -32,10 +32,15 @@ class Reads:
         """The worlds in use; with `archived`, all."""
         ledger = self.parts.ledger
         with ledger.lock:
-            return [_summary(row) for row in ledger.read().worlds(archived=None if archived else False)]
+            queries = ledger.read()
+            rows = queries.worlds(archived=None if archived else False)
+            return [_summary(row, queries.closed_incidents(row.id)) for row in rows]
 
     def world(self, world: str) -> answers.WorldSummary:
-        return _summary(self._row(world))
+        row = self._row(world)
+        ledger = self.parts.ledger
+        with ledger.lock:
+            return _summary(row, ledger.read().closed_incidents(world))
 
     def functions(self, world: str) -> list[answers.DefinitionRow]:
         row = self._row(world)
@@ -114,7 +119,7 @@ class Reads:
         )
 
     def log(self, world: str, *, after: int, limit: int) -> answers.LogPage:
-        """Records with their bodies, as `msgspec` writes them; a body that was erased is left out."""
+        """Records with their bodies; a body that was erased is left out."""
         self._row(world)
         ledger = self.parts.ledger
         with ledger.lock:
@@ -253,11 +258,12 @@ class Reads:
             actor=row.actor,
             at=iso_from_flicks(row.flick),
             hash=record_hash(entry.header),
-            body=msgspec.Raw(answers.as_json(body)) if body is not None else None,
+            body=msgspec.Raw(answers.record_as_json(body)) if body is not None else None,
         )
 
 
-def _summary(row: projected.World) -> answers.WorldSummary:
+def _summary(row: projected.World, closed_incidents: list[int]) -> answers.WorldSummary:
+    incidents = 0 if row.purged else row.next_incident - 1
     return answers.WorldSummary(
         id=row.id,
         name=row.name,
@@ -267,7 +273,7 @@ def _summary(row: projected.World) -> answers.WorldSummary:
         purged=row.purged,
         created_at=iso_from_flicks(row.created_flick),
         definitions=row.definitions,
-        incidents=row.next_incident - 1,
+        incidents=incidents - len(closed_incidents),
         records=row.seq + 1,
         engine=row.engine,
         prelude=row.prelude_version,

@@ -111,8 +111,7 @@ def _responses(endpoint: Endpoint, schema_of: dict[str, Any], is_api: bool) -> d
         failures.append(400)
     if "{" in endpoint.path:
         failures.append(404)
-    if endpoint.method != "GET":
-        failures.append(403)
+    failures.append(403)
     for status in failures:
         by_status.setdefault(status, []).append(schema_of[repr(Failure)])
     return {

@@ -245,6 +245,28 @@ def test_incidents_and_the_log_are_listed_and_shown(pw: Pw, shout: str) -> None:
     assert [line.split()[:2] for line in lines[1:]] == [["0", "genesis"], ["1", "revision"], ["2", "call"]]
     result = pw("log", shout, "--after", "0", "--limit", "1")
     assert "there are more: --after 1" in result.stderr
+    result = pw("log", shout, "--limit", "2")
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["1", "2"]
+    assert "there are older ones: --after -1" in result.stderr
+    result = pw("log", shout, "--after", "-1", "--limit", "1")
+    assert result.stdout.splitlines()[1].split()[:2] == ["0", "genesis"]
+
+
+def test_worlds_and_show_count_the_open_incidents(pw: Pw, client: Client, shout: str) -> None:
+    for _ in range(2):
+        client.call(shout, "boom", [])
+    assert client.world(shout).incidents == 2
+    pw("dismiss", shout, "1", "--reason", "known")
+    assert "incidents 1 open\n" in pw("show", shout).stdout
+    assert [one.incidents for one in client.worlds() if one.id == shout] == [1]
+
+
+def test_the_log_shows_arguments_and_values_as_their_json_text(pw: Pw, client: Client, shout: str) -> None:
+    client.call(shout, "put", ["k", {"a": [1.5, "é\ud800"]}])
+    (row,) = json.loads(pw("--json", "log", shout, "--limit", "1").stdout)["records"]
+    assert row["body"]["args"] == '["k",{"a":[1.5,"é\\ud800"]}]'
+    assert row["body"]["value"] == '"K"'
+    assert row["body"]["writes"] == [["k", '{"a":[1.5,"é\\ud800"]}']]
 
 
 def test_pull_writes_files_and_overwrites_none_that_differ(pw: Pw, shout: str, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ the calls before it left, each reader what its snapshot held, and each part of a
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -103,7 +102,7 @@ def _pay(data: dict[str, Any], paid: Counter[str], args: list[Any], value: list[
 
 
 def _value(body: dict[str, Any], field: str) -> Any:
-    return json.loads(b64decode(body[field]))
+    return json.loads(body[field])
 
 
 def _newest(at: dict[int, dict[str, Any]], seq: int) -> dict[str, Any]:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import click
 
+from engine import limits
 from engine.cli.output import note, table
-from engine.cli.shared import NUMBER, ROWS, Pw, command
+from engine.cli.shared import ROWS, Pw, Whole, command
+
+FROM_THE_FIRST = -1
 
 
 @command()
 @click.argument("world")
-@click.option("--after", type=NUMBER, help="Only records past this sequence.")
-@click.option("--limit", type=ROWS, help="At most so many [100].")
-def log(pw: Pw, world: str, after: int | None, limit: int | None) -> None:
-    """List a world's records, oldest first. --json shows their bodies too."""
-    page = pw.client.log(pw.world(world), after=after, limit=limit)
+@click.option(
+    "--after",
+    type=Whole(FROM_THE_FIRST, limits.NUMBER_MAX),
+    help="The records past this sequence, -1 for all; without it the newest.",
+)
+@click.option("--limit", type=ROWS, default=limits.PAGE_ROWS_DEFAULT, help="At most so many [100].")
+def log(pw: Pw, world: str, after: int | None, limit: int) -> None:
+    """List the newest of a world's records, the newest last. --json shows their bodies too."""
+    world = pw.world(world)
+    newest = after is None
+    if after is None:
+        after = max(pw.client.world(world).records - 1 - limit, FROM_THE_FIRST)
+    page = pw.client.log(world, after=None if after == FROM_THE_FIRST else after, limit=limit)
     if pw.show_raw():
         return
     table(
@@ -24,5 +35,7 @@ def log(pw: Pw, world: str, after: int | None, limit: int | None) -> None:
             for row in page.records
         ],
     )
-    if page.more:
+    if newest and after > FROM_THE_FIRST:
+        note(f"there are older ones: --after {max(after - limit, FROM_THE_FIRST)}, --after -1 for the first")
+    elif page.more:
         note(f"there are more: --after {page.records[-1].seq}")

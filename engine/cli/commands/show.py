@@ -34,7 +34,7 @@ def _show_world(pw: Pw, world: str) -> None:
         ("state", ", ".join(marks) or "active"),
         ("created", summary.created_at),
         ("records", summary.records),
-        ("incidents", summary.incidents),
+        ("incidents", f"{summary.incidents} open"),
         ("engine", f"{summary.engine} (prelude {summary.prelude})"),
     ):
         say(f"{label:<10}{value}")

@@ -19,7 +19,7 @@ def worlds(pw: Pw, archived: bool) -> None:
         say("There are no worlds yet. Create one: pw new NAME")
         return
     table(
-        ["id", "name", "revision", "definitions", "incidents", "created", ""],
+        ["id", "name", "revision", "definitions", "open incidents", "created", ""],
         [
             [
                 world.id,
