@@ -18,6 +18,7 @@ _SOURCE_NAME = re.compile(r"^\$source\d*$")
 _NOT_DEFINED = re.compile(r"^ReferenceError: (\S+) is not defined$")
 Programs = Callable[[str], Program | None]
 OUT_OF_MEMORY = "InternalError: out of memory"
+ENDS_EARLY = "SyntaxError: unexpected end: brackets do not match, or something is missing"
 TOO_DEEP = "RangeError: a value is nested deeper than"
 PENDING = "the promise that it returned never settled: nothing was left to run that could settle it"
 
@@ -105,6 +106,8 @@ def readable_error(error: str, programs: Programs) -> str:
     longer than an error may be is not read to its end: a world could make a text of millions of lines.
     """
     lines = error[: limits.ERROR_CHARS_READ_MAX].rstrip("\n").split("\n")
+    if lines[0].startswith("SyntaxError: ") and len(lines) > 1 and _is_past_end(lines[1], programs):
+        lines[0] = ENDS_EARLY
     is_frame = [line.startswith("    at ") for line in lines]
     kept: list[str] = []
     for index, line in enumerate(lines):
@@ -123,6 +126,14 @@ def _is_internal(frame: str) -> bool:
     match = _FRAME.match(frame)
     place = _PLACE.match(match["place"] or match["bare"] or "") if match else None
     return place is not None and place["file"] in _INTERNAL_FILES
+
+
+def _is_past_end(frame: str, programs: Programs) -> bool:
+    """Whether the engine stopped at what the host put behind a text: of that the text's author knows nothing."""
+    match = _FRAME.match(frame)
+    place = _PLACE.match(match["bare"] or "") if match else None
+    program = programs(place["file"]) if place is not None else None
+    return program is not None and place is not None and program.is_past_end(int(place["line"]))
 
 
 def _written_frame(frame: str, programs: Programs) -> str:

@@ -88,9 +88,15 @@ class Program:
         if line < 2:
             return 1, 1
         lines = LINE_END.split(wtf8(self.written))
-        at = min(line - 1, len(lines))
+        if self.is_past_end(line):
+            return len(lines), len(lines[-1].decode("utf-8", "replace")) + 1
+        at = line - 1
         before = lines[at - 1][: self._written_column(at, column - 1)]
         return at, len(before.decode("utf-8", "replace")) + 1
+
+    def is_past_end(self, line: int) -> bool:
+        """Whether a line of `text` comes after all that was written: the wrapping is no word of the author's."""
+        return line - 1 > len(LINE_END.split(wtf8(self.written)))
 
     def _written_column(self, line: int, column: int) -> int:
         """The byte (from 0) as written, of a byte of the body; inside of what was put in, the place of it."""

@@ -15,6 +15,7 @@ from engine.logic import Engine, KeyRead, RangeRead, VmPool
 from engine.logic import call as call_definition
 from engine.logic.call import milliseconds_of
 from engine.logic.call_host import CONSOLE_CUT
+from engine.logic.failures import ENDS_EARLY
 from engine.logic.source import file_of
 
 
@@ -403,6 +404,25 @@ def test_a_syntax_error_points_into_the_text_as_written() -> None:
     outcome = World().attempt("function ok() {}\nconst é = 5; foo bar")
     assert outcome.kind == "syntax"
     assert outcome.reason.split("\n")[1].endswith(":2:18")
+
+
+@pytest.mark.parametrize(
+    ("expression", "position"),
+    [("dbl(", "1:5"), ("1 +", "1:4"), ("[1,\n(2", "2:3"), ("f)", "1:3"), ("(() => {", "1:9"), ("é(", "1:3")],
+)
+def test_a_text_that_ends_too_early_is_told_so_at_its_end(expression: str, position: str) -> None:
+    wanted = f"{ENDS_EARLY}\n    at {file_of(expression)}:{position}"
+    failure = empty_world().execute(expression).failure
+    assert failure is not None
+    assert (failure.kind, failure.error) == ("syntax", wanted)
+
+
+@pytest.mark.parametrize("commonjs", [None, "lib"])
+def test_so_is_a_source(commonjs: str | None) -> None:
+    outcome = World().attempt("const a = 1\nconst b = [a,", commonjs=commonjs)
+    assert outcome.kind == "syntax"
+    assert outcome.reason.split("\n")[0] == ENDS_EARLY
+    assert outcome.reason.endswith(":2:14")
 
 
 def test_errors_are_bounded() -> None:

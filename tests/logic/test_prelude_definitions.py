@@ -493,3 +493,11 @@ def test_the_names_of_the_prelude_are_there() -> None:
         empty_world().value("[define, undefine, state, reset, data, worlds, console].map(x => typeof x)")
         == ["function"] * 4 + ["object"] * 3
     )
+
+
+def test_a_definition_costs_the_same_however_many_there_are() -> None:
+    def fuel(count: int) -> int:
+        source = f"for (let i = 0; i < {count}; i++) define('f' + i, () => 1)"
+        return World().attempt(source).fuel - World().attempt("define('f', () => 1)").fuel
+
+    assert fuel(2000) < 2.2 * fuel(1000)

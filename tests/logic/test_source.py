@@ -177,7 +177,7 @@ def _lines(text: str) -> list[str]:
 def test_positions_outside_of_the_source_are_at_its_edges() -> None:
     program = develop_program("a\nbc")
     assert program.written_position(1, 70) == (1, 1)
-    assert program.written_position(99, 1) == (2, 1)
+    assert program.written_position(99, 1) == (2, 3)
     assert program.written_position(3, 99) == (2, 3)
 
 
