@@ -42,7 +42,7 @@ from engine.hub.messages import (
 )
 from engine.hub.parks import ask_timed_out, resume_ready
 from engine.hub.requests import Claim
-from engine.hub.world import Op, World, draft, leave, refuse, take_number
+from engine.hub.world import Op, World, arrived_flick, draft, leave, refuse, take_number
 
 _CALLS = (Call, Execute, TryCall)
 _DRAFTED_ON_ARRIVAL = {EditData: "data-edit", Interrupt: "interrupted"}
@@ -66,7 +66,7 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
     if isinstance(operation, Interrupt):
         request = operation.request
     if request is not None:
-        claim = world.requests.find(request.id, event.flick)
+        claim = world.requests.find(request.id, arrived_flick(event))
         if claim is not None:
             if not isinstance(operation, Interrupt) or claim.hash == request.hash:
                 _repeat(world, event.op, claim, request, effects)
@@ -80,7 +80,7 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
     op.request = request
     world.ops[op.id] = op
     if request is not None:
-        world.requests.claim(request, event.flick)
+        world.requests.claim(request, op.arrived_flick)
     if isinstance(operation, _CALLS):
         _enter_call(world, op, event.monotonic_flicks, effects)
     elif type(operation) in _DRAFTED_ON_ARRIVAL:

@@ -37,7 +37,10 @@ from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds a
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is the clock's."""
+    """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is what its clock says.
+
+    That is when it arrived, unless it is run again as it ran before: `arrived_flick` says then when.
+    """
 
     op: int
     operation: Operation
@@ -46,6 +49,7 @@ class Admit:
     flick: int
     monotonic_flicks: int
     seed: int
+    arrived_flick: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,8 @@ class Draft:
 
     `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
     purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set. `number` is
-    the revision, rejection or incident that it makes.
+    the revision, rejection or incident that it makes. `flick` is what the operation's clock said, `arrived_flick`
+    when it arrived: the record's time.
     """
 
     seq: int
@@ -245,6 +250,7 @@ class Draft:
     actor: str
     request: Request | None
     flick: int
+    arrived_flick: int
     seed: int
     revision: int
     snapshot: int

@@ -58,6 +58,7 @@ class Op:
 
     __slots__ = (
         "actor",
+        "arrived_flick",
         "flick",
         "held",
         "id",
@@ -79,7 +80,8 @@ class Op:
         self.operation = arrival.operation
         self.actor = arrival.actor
         self.request = arrival.request
-        self.flick = arrival.flick
+        self.flick = arrival.flick  # what its clock says
+        self.arrived_flick = arrived_flick(arrival)
         self.seed = arrival.seed
         self.phase = "arrived"
         self.lets_go = (
@@ -108,6 +110,11 @@ class Op:
     def move(self, phase: str) -> None:
         assert phase in MOVES[self.phase], f"operation {self.id} moves from {self.phase} to {phase}"
         self.phase = phase
+
+
+def arrived_flick(arrival: Admit) -> int:
+    """When it arrived: its record's time, and its request id's."""
+    return arrival.flick if arrival.arrived_flick is None else arrival.arrived_flick
 
 
 class World:
@@ -262,6 +269,7 @@ def draft(
         op.actor,
         None if op.lets_go else op.request,
         op.flick,
+        op.arrived_flick,
         op.seed,
         op.revision,
         op.snapshot,

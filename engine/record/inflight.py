@@ -252,9 +252,9 @@ def _outcome_of(left: Leftover, log: Log, used: set[tuple[str, int]]) -> int | N
         if header.kind == "interrupted" and isinstance(body, Interrupted):
             if (body.admitted_flick, body.seed, body.work) == (work.flick, work.seed, work.work):
                 return entry.seq
-        elif header.kind in _OUTCOMES[work.operation] and header.flick == work.flick:
-            drawn = body.seed if isinstance(body, Call | Preview) else work.seed
-            if drawn == work.seed:
+        elif header.kind in _OUTCOMES[work.operation]:
+            drawn = (body.flick, body.seed) if isinstance(body, Call | Preview) else (header.flick, work.seed)
+            if drawn == (work.flick, work.seed):
                 return entry.seq
     return None
 

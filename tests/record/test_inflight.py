@@ -125,6 +125,12 @@ def test_an_operation_whose_record_is_durable_was_not_interrupted(disk, log):
     assert reopened(disk).unsettled(MemLog()) == []
 
 
+def test_a_call_that_ran_with_an_older_clock_is_known_by_that_clock_not_by_its_records_time(disk, log):
+    InFlight(disk).add(WORK)
+    recorded(log, outcome(), flick=9_000)
+    assert reopened(disk).unsettled(log) == []
+
+
 @pytest.mark.parametrize(
     "body", [outcome(seed=7), preview(), edit("a", b"1"), interrupted(1, admitted_flick=499)]
 )
