@@ -8,6 +8,7 @@ BIN := .venv/bin
 STAMPS := build/stamps
 HOME_DIR ?= .pw
 PORT ?= 8787
+PAGES_PORT ?=
 WORKERS ?= 2
 # Where node had to come from PyPI it lies beside pw; tools of this tree are found before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -16,7 +17,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help:
 	@echo 'make setup   install everything into .venv and web/node_modules; starts nothing'
-	@echo 'make run     setup, then serve the example worlds from $(HOME_DIR)'
+	@echo 'make run     setup, then serve the example worlds from $(HOME_DIR), at port $(PORT) and pages at the next'
+	@echo '             one; or say: make run PORT=9000 PAGES_PORT=9100 HOME_DIR=DIR'
 	@echo 'make test    lint, types, contracts, then all tests in random order'
 	@echo 'make lint    ruff, mypy and the contracts of the pure arithmetic'
 	@echo 'make bench   measure, print the table and write docs/BENCHMARKS.md'
@@ -70,7 +72,7 @@ $(STAMPS)/native: $(wildcard native/*.c native/*.h native/*.py) $(STAMPS)/packag
 # ---- run -------------------------------------------------------------------------------------------------------------
 
 run: setup
-	@$(BIN)/pw serve --home $(HOME_DIR) --port $(PORT) --examples worlds
+	@$(BIN)/pw serve --home $(HOME_DIR) --port $(PORT) $(if $(PAGES_PORT),--pages-port $(PAGES_PORT)) --examples worlds
 
 # ---- judge -----------------------------------------------------------------------------------------------------------
 

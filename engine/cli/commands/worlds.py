@@ -11,7 +11,7 @@ from engine.cli.shared import Pw, command
 @command()
 @click.option("--archived", is_flag=True, help="The archived ones too.")
 def worlds(pw: Pw, archived: bool) -> None:
-    """List worlds."""
+    """List worlds. Of incidents the open ones are counted."""
     rows = pw.client.worlds(archived=archived)
     if pw.show_raw():
         return
@@ -19,7 +19,7 @@ def worlds(pw: Pw, archived: bool) -> None:
         say("There are no worlds yet. Create one: pw new NAME")
         return
     table(
-        ["id", "name", "revision", "definitions", "open incidents", "created", ""],
+        ["id", "name", "revision", "definitions", "incidents", "created", ""],
         [
             [
                 world.id,
