@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,13 @@ from engine.io.real_entropy import RealEntropy
 from engine.logic import EngineRefused, load_engine
 from engine.record import backup
 from engine.record.verify import verify
+
+
+_OURS = {
+    "log": re.compile(r"\d{10}\.(seg|idx)(\.erase|\.tmp)?\Z|HEAD(\.tmp)?\Z|RESERVE\Z|aside\Z"),
+    "blobs": re.compile(r"[0-9a-f]{2}\Z|new\Z|rotten\Z"),
+}
+"""What the names in a directory of ours look like."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -121,9 +129,20 @@ def _content(disk: RealDisk) -> Iterator[Finding]:
     finally:
         if lock is not None:
             lock.release()
+    yield from _foreign(disk)
     for problem in problems:
         at = "" if problem.seq is None else f", record {problem.seq}"
         at += "" if problem.offset_bytes is None else f", byte {problem.offset_bytes}"
         yield Finding("problem", f"{problem.place}{at}", problem.what, problem.advice)
     if not problems:
         yield Finding("ok", "directory", "the log, all blobs and the projection are sound")
+
+
+def _foreign(disk: RealDisk) -> Iterator[Finding]:
+    """Files that somebody else put between ours: they do no harm."""
+    for directory, ours in _OURS.items():
+        for name in disk.list(directory):
+            if not ours.match(name):
+                yield Finding(
+                    "note", f"{directory}/{name}", "is no file of ours and is not read", "Move it away"
+                )

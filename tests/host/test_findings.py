@@ -88,3 +88,12 @@ def test_a_lock_that_is_not_to_be_made_is_taken_only_where_its_file_is(make, tmp
     with pytest.raises(DirectoryLocked):
         disk.lock("LOCK")
     held.release()
+
+
+@pytest.mark.parametrize("name", ["log/notes.txt", "blobs/notes.txt"])
+def test_a_file_of_somebody_elses_is_noted_and_is_no_problem(home, name):
+    (home / name).write_text("hello")
+    assert told(home) == [
+        ("note", f"{name}: is no file of ours and is not read"),
+        ("ok", "directory: the log, all blobs and the projection are sound"),
+    ]
