@@ -22,7 +22,6 @@ from engine.logic import EngineRefused, load_engine
 from engine.record import backup
 from engine.record.verify import verify
 
-
 _OURS = {
     "log": re.compile(r"\d{10}\.(seg|idx)(\.erase|\.tmp)?\Z|HEAD(\.tmp)?\Z|RESERVE\Z|aside\Z"),
     "blobs": re.compile(r"[0-9a-f]{2}\Z|new\Z|rotten\Z"),
