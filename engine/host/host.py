@@ -134,8 +134,10 @@ class Host(Reads):
         if self.door.draining:  # a late call of another world: it must end before the log is sealed
             self._draining[runtime.id] = None
         clock = self.shell.clock
-        flick, seed = again or (clock.now_flicks(), int.from_bytes(self.parts.entropy.draw(8), "little"))
-        self._feed(runtime, hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed))
+        now_flicks = clock.now_flicks()
+        flick, seed = again or (now_flicks, int.from_bytes(self.parts.entropy.draw(8), "little"))
+        admit = hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed, now_flicks)
+        self._feed(runtime, admit)
 
     def _open(self, world: str) -> Runtime | None:
         """The world's runtime; one that was made on an older prelude is upgraded first."""
@@ -301,7 +303,7 @@ class Host(Reads):
                 world=runtime.id,
                 seq=draft.seq,
                 actor=draft.actor,
-                flick=draft.flick,
+                flick=draft.arrived_flick,
                 urgent=effect.urgent,
             )
 

@@ -241,3 +241,17 @@ def test_a_retry_hears_again_what_it_heard_and_asks_again_only_what_failed(town:
     retried = town.host.perform(world, hub.Call("order", b'["GBP"]', retries=failed.incident))
     assert json.loads(bytes(retried.value)) == {"usd": 1, "GBP": 2}
     assert town.data("rates")["n"] == 1
+
+
+def test_a_retry_is_recorded_when_it_happened_and_its_clock_is_that_of_the_first_try(town: Town) -> None:
+    shop = town.world(
+        "late", "function when() { if (!data.get('ok')) throw new Error('no'); return Date.now() }"
+    )
+    failed = town.call("late", "when")
+    town.host.perform(shop, hub.EditData("ok", b"true", "mended"))
+    town.host.shell.run_for(3600 * FLICKS_PER_SECOND)
+    retried = town.host.perform(shop, hub.Call("when", b"[]", retries=failed.incident))
+    rows = town.host.log(shop, after=-1, limit=20).records
+    first, last = [row.at for row in rows if row.kind == "call"]
+    assert json.loads(bytes(retried.value)) < 946_684_800_000 + 60_000
+    assert (first < "2000-01-01T00:01:00", last > "2000-01-01T01:00:00") == (True, True)
