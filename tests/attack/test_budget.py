@@ -25,7 +25,7 @@ ENDLESS = {
     "a Proxy as the result": "new Proxy([], { get(t, k) { return k === 'length' ? 4294967295 : 1 } })",
     "a sparse array as the result": "(() => { const a = []; a.length = 1e9; return a })()",
     "a key of data": "data.get({ toString() { for (;;); } })",
-    "a list of worlds": "worlds.call({ toString() { for (;;); } }, 'x')",
+    "arguments for another world": "worlds.call('b', 'x', { toJSON() { for (;;); } })",
     "console lines": "(() => { for (;;) console.log('x') })()",
     "reads of data": "(() => { for (;;) data.get('k') })()",
     "writes of data": "(() => { for (let i = 0; ; i++) data.set('k', i) })()",

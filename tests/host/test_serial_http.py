@@ -12,6 +12,7 @@ import four_worlds as worlds
 import httpx
 import pytest
 
+from tests.apart import run_apart
 from tests.served import TOKEN, Served
 
 
@@ -72,4 +73,4 @@ async def _records(client: httpx.AsyncClient, world: str) -> list[tuple[int, str
 
 
 def test_200_calls_at_once_over_http_are_all_answered_and_serial_in_each_world(served: Served) -> None:
-    asyncio.run(_all_at_once(served.url, seed=1))
+    run_apart(_all_at_once(served.url, seed=1))

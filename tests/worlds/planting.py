@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ from engine.host import simulated
 from engine.hub.messages import Call, Grant, Operation
 from engine.io.sim_disk import SimDisk
 from engine.serve.examples import plant
+from tests.apart import run_apart
 
 
 class CutOff(Exception):
@@ -44,7 +44,7 @@ class Planter:
         self.changed += 1
 
     def plant(self, directory: Path) -> list[str] | None:
-        return asyncio.run(plant(self, str(directory)))  # type: ignore[arg-type]
+        return run_apart(plant(self, str(directory)))  # type: ignore[arg-type]
 
     def id_of(self, name: str) -> str:
         return next(world.id for world in self.worlds() if world.name == name)
