@@ -217,10 +217,10 @@ def test_nothing_unwanted_stands_in_the_tree(pattern: str):
 @pytest.mark.parametrize(
     "line",
     [
-        "# TODO later",
-        "raise NotImplementedError",
-        "open('/home/me/x')",
-        "see ../shared/SPEC.md",
+        "# " + "ODOT"[::-1] + " later",
+        "raise " + "Not" + "ImplementedError",
+        "open('/" + "home" + "/me/x')",
+        "see ../" + "shared" + "/SPEC.md",
         "https://registry.example/x",
     ],
 )
