@@ -94,8 +94,17 @@ READ_BODIES_KEPT_FLICKS = 7 * 24 * 3600 * FLICKS_PER_SECOND
 INFLIGHT_DEATHS_MAX = 2
 INFLIGHT_SLOTS = 1024
 INFLIGHT_SLOT_BYTES = 1 * KIB
+RECORDING_CHUNK_RECORDS_MAX = 4096
+RECORDING_CHUNK_BYTES = 1 * MIB  # of records; a larger one has a chunk of its own
+RECORDING_CHUNK_BYTES_MAX = LOG_BATCH_BYTES_MAX + MIB
+RECORDING_BLOB_PIECE_BYTES = 4 * MIB
+RECORDING_BLOB_BYTES_MAX = 256 * MIB
+RECORDING_ENGINE_BYTES_MAX = 64 * MIB
+RECORDING_MANIFEST_BYTES_MAX = 64 * KIB
+RECORDING_MEMORY_BYTES_MAX = 1024 * MIB  # of records and blobs that are held in memory to replay them
 PROJECTION_COMMIT_RECORDS = 512
 PROJECTION_WAL_PAGES_MAX = 4096
+MOMENT_RECORDS_STEP = 1024  # applied at once when a world's past is looked up
 IMAGES_KEPT_BYTES_MAX = 256 * MIB
 RECENT_BODIES_KEPT_MAX = 256
 CHECKPOINT_RECORDS = 10_000
@@ -143,6 +152,8 @@ assert CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX <= LOG_BATCH_BYTES_MAX, (
 )
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
+assert LOG_BATCH_BYTES_MAX < RECORDING_CHUNK_BYTES_MAX, "a record fits in a chunk"
+assert LINEAR_MEMORY_BYTES_MAX < RECORDING_BLOB_BYTES_MAX, "a heap that does not compress fits in a recording"
 assert CHECK_INPUTS * CHECK_INPUT_BYTES_MAX <= BODY_BYTES_MAX, "a check's inputs fit in a record"
 assert CALLS_RUNNING_MAX <= VMS_KEPT_MAX, "the calls that run at once find their VMs kept"
 assert CALLS_RUNNING_MAX <= CALLS_QUEUED_MAX, "the queue is longer than the floor"

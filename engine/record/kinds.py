@@ -322,6 +322,16 @@ class Checkpoint(_Part, frozen=True, tag="checkpoint"):
     snapshot: int
 
 
+class DataRestored(_Part, frozen=True, tag="data-restored"):
+    """The operator brought data back: what was written so that all keys with the prefix are as after record `at`."""
+
+    at: int
+    prefix: str
+    reason: str
+    writes: list[Write]
+    request: Request | None = None
+
+
 Body = (
     Genesis
     | Revision
@@ -340,6 +350,7 @@ Body = (
     | CheckRemoved
     | Granted
     | PageSet
+    | DataRestored
 )
 
 
@@ -356,3 +367,14 @@ class Header(_Part, frozen=True, array_like=True):
     flick: int
     body_hash: str
     previous: str
+
+
+def writes_of(body: Body | None) -> list[Write]:
+    """What a record wrote into its world's data. A body that was erased wrote nothing, or its world is purged."""
+    match body:
+        case Call() | DataRestored():
+            return body.writes
+        case DataEdit():
+            return [body.write]
+        case _:
+            return []

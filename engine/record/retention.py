@@ -16,6 +16,8 @@ from engine.record.kinds import Body, Call, Preview
 from engine.record.projection import Projection
 from engine.record.records import decode
 
+MAY_EXPIRE = ("call", "preview")
+"""Kinds of which some records change nothing: their bodies go with time, also while the world lives."""
 _KIND_PURGE = "purge"
 
 

@@ -21,7 +21,7 @@ from engine.record import heaps
 from engine.record.chain import Chain
 from engine.record.checkpoints import DataBlobRefused, decode_data
 from engine.record.collection import blobs_named
-from engine.record.kinds import Body, Call, Checkpoint, DataEdit, Genesis, HeapRef, Purge, Revision
+from engine.record.kinds import Body, Checkpoint, Genesis, HeapRef, Purge, Revision, writes_of
 from engine.record.lthash import LtHash
 from engine.record.problems import Problem
 from engine.record.projection import Projection
@@ -89,15 +89,12 @@ class _Records:
 
     def _take(self, world: str, seq: int, body: Body) -> Iterator[Problem]:
         data = self._data.setdefault(world, _Data())
+        for write in writes_of(body):
+            data.write(seq, write.key, write.value)
         match body:
             case Purge():
                 for kept in (self._data, self._heaps, self._others):
                     kept.pop(world, None)
-            case Call():
-                for write in body.writes:
-                    data.write(seq, write.key, write.value)
-            case DataEdit():
-                data.write(seq, body.write.key, body.write.value)
             case Genesis() | Revision():
                 self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
             case Checkpoint():

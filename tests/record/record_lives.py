@@ -17,6 +17,7 @@ from engine.record.kinds import (
     Checkpoint,
     CheckRemoved,
     DataEdit,
+    DataRestored,
     Definition,
     Describe,
     Failure,
@@ -238,6 +239,7 @@ EVERY_KIND: list[Body] = [
     CheckRemoved("holds", "no longer true"),
     Granted(["rates", "trips"], Request("g", "b" * 64)),
     PageSet("link", ["f"], "c" * 64),
+    DataRestored(4, "k", "undo the import", [Write("k", b"2"), Write("k2", None)], Request("back", "c" * 64)),
     Purge("asked"),
 ]
 """One of each, as one world could have them."""

@@ -251,9 +251,11 @@ class Applier:
             (world.no, n, header.seq, kind, actor, header.flick, alike, work, deaths, _bytes_of(body)),
         )
 
-    def _data_edit(self, world: WorldState, header: Header, body: kinds.DataEdit | None) -> None:
-        if body is not None:
-            self._data[world.no, pack(body.write.key)] = (body.write.value, header.seq)
+    def _data_changed(
+        self, world: WorldState, header: Header, body: kinds.DataEdit | kinds.DataRestored | None
+    ) -> None:
+        for write in kinds.writes_of(body):
+            self._data[world.no, pack(write.key)] = (write.value, header.seq)
 
     def _describe(self, world: WorldState, header: Header, body: kinds.Describe | None) -> None:
         if body is None:
@@ -290,7 +292,8 @@ _APPLY: dict[str, Callable[[Applier, WorldState, Header, Any], None]] = {
     "call": Applier._call,
     "preview": Applier._no_rows,
     "interrupted": Applier._interrupted,
-    "data-edit": Applier._data_edit,
+    "data-edit": Applier._data_changed,
+    "data-restored": Applier._data_changed,
     "describe": Applier._describe,
     "purge": Applier._purge,
     "checkpoint": Applier._checkpoint,

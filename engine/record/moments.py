@@ -1,0 +1,198 @@
+"""Worlds as they were: the projection of one world up to one of its records, and its data alone, which is cheaper.
+
+A moment is what stood once record `seq` was applied. It is made of the log only, as the projection is, so it answers
+as the projection answered then (Invariant 9). What a purge erased has no moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, cast
+
+import apsw
+from sortedcontainers import SortedDict
+
+from engine.io.blobs import BlobError, Blobs
+from engine.io.log import Cursor, Log, LogEntry, LogHead
+from engine.limits import MOMENT_RECORDS_STEP
+from engine.record.checkpoints import DataBlobRefused, decode_data
+from engine.record.kinds import writes_of
+from engine.record.projection import schema
+from engine.record.projection.apply import Applier
+from engine.record.projection.queries import Queries
+from engine.record.projection.rows import CheckpointRow
+from engine.record.records import FIRST_SEQ, decode, decode_header
+from engine.record.retention import MAY_EXPIRE
+
+Rows = list[tuple[str, bytes]]
+_KIND_PURGE = "purge"
+
+
+class NoMoment(Exception):
+    """A world has no such moment: why, and what it has. `erased`: it had, and its records' bodies are gone."""
+
+    def __init__(self, world: str, seq: int, reason: str, *, erased: bool = False) -> None:
+        super().__init__(reason)
+        self.world = world
+        self.seq = seq
+        self.reason = reason
+        self.erased = erased
+
+
+class Moment(Queries):
+    """One world as it was after its record `seq`: the questions of `Queries`, asked of that time.
+
+    In memory, one thread at a time. Request ids are forgotten by the time of this world's records alone, so
+    some may be known here that the whole log's projection had forgotten.
+    """
+
+    def __init__(self, log: Log, world: str) -> None:
+        """Before the first record: there is no world yet. `advance_to` goes on from there."""
+        self.world_id = world
+        self.seq = FIRST_SEQ - 1
+        self._log = log
+        self._db = apsw.Connection(":memory:")
+        self._db.execute(schema.creation())
+        self._db.execute("INSERT INTO applied VALUES (0, '', 0)")
+        self._applier = Applier(self._db, {})
+
+    def advance_to(self, seq: int) -> None:
+        """Apply the records up to `seq`, which is not before where it is.
+
+        Raises NoMoment, RecordForeign, RecordRotten, LogError; then this object is of no more use.
+        """
+        assert seq >= self.seq, "a moment only goes forward"
+        check_there(self._log, self.world_id, seq)
+        for entries in _in_steps(_records(self._log, self.world_id, self.seq + 1, seq)):
+            cursor, last = entries[-1]
+            with self._db:
+                self._applier.apply(LogHead(cursor.batch, ""), entries)
+            self.seq = last.seq
+        assert self.seq == seq, "the log has all records up to its last one"
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        return self._db.execute(sql, bindings).fetchall()
+
+
+def projection_at(log: Log, world: str, seq: int) -> Moment:
+    """The world after its record `seq`. Raises NoMoment, RecordForeign, RecordRotten, LogError."""
+    moment = Moment(log, world)
+    moment.advance_to(seq)
+    return moment
+
+
+class RollingData:
+    """A world's data at a sequence that only goes forward. It is the data that a job can be run on: `get`, `list`."""
+
+    def __init__(self, log: Log, blobs: Blobs, world: str, checkpoint: CheckpointRow | None = None) -> None:
+        """Before the first record, or where the checkpoint stood: then `seq` is the checkpoint's snapshot.
+
+        A checkpoint whose blob cannot be read is passed over: the log has all that it says.
+        """
+        self.seq = FIRST_SEQ - 1
+        self.rows: SortedDict = SortedDict()  # key -> JSON text, by code point
+        self._log = log
+        self._world = world
+        if checkpoint is not None:
+            body = checkpoint.body
+            try:
+                self.rows.update(decode_data(body.data_blob, blobs.get(body.data_blob)))
+            except (BlobError, DataBlobRefused):
+                return
+            self.seq = body.snapshot
+
+    def advance_to(self, seq: int) -> None:
+        """Apply the writes of the records up to `seq`, which is not before where it is.
+
+        Raises NoMoment, RecordForeign, RecordRotten, LogError; then this object is of no more use.
+        """
+        assert seq >= self.seq, "data only rolls forward"
+        check_there(self._log, self._world, seq)
+        for _, entry in _records(self._log, self._world, self.seq + 1, seq):
+            self.apply(entry)
+
+    def apply(self, entry: LogEntry) -> None:
+        """Take the world's next record. Raises RecordForeign, RecordRotten."""
+        assert entry.seq == self.seq + 1, "records come in order"
+        self.seq = entry.seq
+        header, body = decode(entry)
+        if header.kind == _KIND_PURGE:
+            self.rows.clear()
+        for write in writes_of(body):
+            if write.value is None:
+                self.rows.pop(write.key, None)
+            else:
+                self.rows[write.key] = write.value
+
+    def get(self, key: str) -> bytes | None:
+        """The JSON text under a key; None where there is none."""
+        return cast(bytes | None, self.rows.get(key))
+
+    def list(self, prefix: str, after: str | None, limit: int | None) -> Rows:
+        """Rows whose key has the prefix and follows `after`, by code point; all of them where `limit` is None."""
+        found: Rows = []
+        start = prefix if after is None else max(prefix, after)
+        for key in self.rows.irange(start):
+            if (limit is not None and len(found) >= limit) or not key.startswith(prefix):
+                break
+            if after is None or key > after:
+                found.append((key, self.rows[key]))
+        return found
+
+
+def data_at(
+    log: Log, blobs: Blobs, world: str, seq: int, checkpoint: CheckpointRow | None = None
+) -> RollingData:
+    """The world's data after its record `seq`, rolled forward from a checkpoint that is not above it, if there is one.
+
+    Raises NoMoment, RecordForeign, RecordRotten, LogError.
+    """
+    assert checkpoint is None or checkpoint.body.snapshot <= seq, "a checkpoint from before"
+    data = RollingData(log, blobs, world, checkpoint)
+    data.advance_to(seq)
+    return data
+
+
+def check_there(log: Log, world: str, seq: int) -> None:
+    """Raises NoMoment where the world has no record of that sequence, or a purge came after it."""
+    last = log.last(world)
+    if last is None:
+        raise NoMoment(world, seq, f"there is no world {world} in this log")
+    head = last[0]
+    if not FIRST_SEQ <= seq <= head:
+        raise NoMoment(world, seq, f"world {world} has records 0 to {head}, so there is no moment {seq}")
+    _, entry = next(iter(log.read(world, head)))
+    if seq < head and decode_header(entry).kind == _KIND_PURGE:
+        raise _erased(world, seq, f"world {world} was purged by record {head}")
+
+
+def _records(log: Log, world: str, from_seq: int, until_seq: int) -> Iterator[tuple[Cursor, LogEntry]]:
+    """A world's records between two sequences, both included. Raises NoMoment where a body that counts is gone."""
+    if from_seq > until_seq:
+        return
+    for cursor, entry in log.read(world, from_seq):
+        if (
+            entry.body is None
+            and entry.seq < until_seq
+            and (kind := decode_header(entry).kind) not in MAY_EXPIRE
+        ):
+            raise _erased(world, until_seq, f"the body of record {entry.seq}, a {kind}, is erased")
+        yield cursor, entry
+        if entry.seq == until_seq:
+            return
+
+
+def _in_steps(
+    records: Iterable[tuple[Cursor, LogEntry]],
+) -> Iterator[list[tuple[Cursor, LogEntry]]]:
+    remaining = iter(records)
+    while step := list(islice(remaining, MOMENT_RECORDS_STEP)):
+        yield step
+
+
+def _erased(world: str, seq: int, why: str) -> NoMoment:
+    return NoMoment(world, seq, f"{why}: what the world was at record {seq} is gone for good", erased=True)
