@@ -20,24 +20,33 @@ from tests.bench.server import HOST, TOKEN, Process, bare_server, pw_server
 from tests.bench.table import ROOT, Row, median_ms, percentile, sample_ms
 
 MB = 1e6
-# Many callers of few: so that all callers wait before any of them is answered, however few cores there are.
+# Many callers of few, whose slots all compute meanwhile: all callers wait before any of them is answered.
 CALLERS, CALLS_EACH, ANSWERERS = 72, 20, 2
 LOADS = 3  # processes that ask, each with as many connections as it has calls
 SAMPLE_SECONDS = 0.05
+PLUGGED_SECONDS = 0.5
 BURSTS = (20, 40, 60, 200)
 RUNS = 3
 FAN_OUTS = 200
 DEVELOPS = 30
 OTHER_RATE, OTHER_SECONDS, OTHER_CONNECTIONS = 200, 6, 8
 
-# A few milliseconds of one core.
+# A call that computes for about a second of one core, and one that does not.
 CONVERT = """
-function convert(amount) {
-  let sum = amount;
-  for (let i = 0; i < 15000; i++) sum = (sum + i * 3) % 1000003;
+function compute(loops) {
+  let sum = 1;
+  for (let i = 0; i < loops; i++) sum = (sum + i * 3) % 1000003;
   return sum;
 }
+function convert(amount) { return amount * 2 }
 """
+PLUG = """
+async function plug(count, loops) {
+  const asks = (await worlds.list()).flatMap((world) => Array(count).fill(world));
+  return (await Promise.all(asks.map((world) => worlds.call(world, "compute", loops)))).length;
+}
+"""
+PLUGS, PLUG_LOOPS = 16, 9_000_000  # of each answering world: longer than it takes until all calls wait
 ASK = """
 async function inquire(amount) {
   const [other] = await worlds.list();
@@ -123,10 +132,21 @@ def waiting_row() -> Row:
         for n, caller in enumerate(callers):
             grant(server, caller, answerers[n % ANSWERERS])
             server.post(f"/api/worlds/{caller}/call/inquire", {"args": [n]})
+        plugger = grown_world(server, "plugs", PLUG)
+        grant(server, plugger, *answerers)
         idle_bytes = sum(server.memory_bytes())
         paths = [f"/api/worlds/{caller}/call/inquire" for caller in callers]
         count = CALLERS * CALLS_EACH // LOADS
         began = time.perf_counter()
+        plug = load_process(
+            server.port,
+            [f"/api/worlds/{plugger}/call/plug"],
+            {"args": [PLUGS, PLUG_LOOPS]},
+            rate=1e6,
+            count=1,
+            connections=1,
+        )
+        time.sleep(PLUGGED_SECONDS)
         loads = [
             load_process(server.port, paths, {"args": [1]}, rate=1e6, count=count, connections=count)
             for _ in range(LOADS)
@@ -134,6 +154,7 @@ def waiting_row() -> Row:
         samples = waiting_and_bytes(server, loads)
         took_s = time.perf_counter() - began
         statuses = sum((Counter(report_of(load)["statuses"]) for load in loads), Counter())
+        assert report_of(plug)["statuses"] == {"200": 1}, "what keeps the answering worlds busy was answered"
     finally:
         server.stop()
     most_waiting = max(waiting for waiting, _ in samples)
