@@ -16,6 +16,7 @@ from engine.io.log import Cursor, Log, LogHead
 from engine.record import kinds
 from engine.record.projection import Projection
 from engine.record.projection import rows as projected
+from engine.record.projection.queries import Queries
 from engine.record.records import decode
 
 T = TypeVar("T")
@@ -75,38 +76,7 @@ class Ledger:
     def load(self, world: str) -> LoadedWorld | None:
         """What a world is opened with; None where there is none."""
         with self._lock:
-            projection = self.read()
-            row = projection.world(world)
-            if row is None:
-                return None
-            requests = {r.id: (r.hash, r.seq, r.flick) for r in projection.requests(world)}
-            loaded = hub.Loaded(
-                world=world,
-                seq=row.seq,
-                revision=row.revision,
-                next_revision=row.next_revision,
-                next_rejection=row.next_rejection,
-                next_incident=row.next_incident,
-                archived=row.archived,
-                frozen=row.frozen,
-                purged=row.purged,
-                requests=requests,
-                rows=tuple(projection.all_data(world)),
-                closed_incidents=tuple(projection.closed_incidents(world)),
-            )
-            return LoadedWorld(
-                hub=loaded,
-                heap=row.heap or kinds.HeapRef("", ""),
-                prelude_version=row.prelude_version,
-                engine=row.engine,
-                engine_blob=row.engine_blob,
-                names=[d.definition.name for d in projection.functions(world)],
-                quarantined=projection.quarantined(world, row.revision),
-                checks=[(check.seq, check.body) for check in projection.checks(world)],
-                grants=projection.grants(world),
-                page=projection.page(world),
-                unsettled=[(row.seq, row.body) for row in projection.unsettled(world)],
-            )
+            return loaded_world(self.read(), world)
 
     def creation(self, request_id: str) -> projected.RequestRow | None:
         """The creation that was asked under this request id."""
@@ -181,3 +151,37 @@ class Ledger:
         with self._lock:
             self.catch_up()
             self._projection.close()
+
+
+def loaded_world(queries: Queries, world: str) -> LoadedWorld | None:
+    """What a world is opened with, as `queries` have it: now, or as it was at a moment. None where there is none."""
+    row = queries.world(world)
+    if row is None:
+        return None
+    loaded = hub.Loaded(
+        world=world,
+        seq=row.seq,
+        revision=row.revision,
+        next_revision=row.next_revision,
+        next_rejection=row.next_rejection,
+        next_incident=row.next_incident,
+        archived=row.archived,
+        frozen=row.frozen,
+        purged=row.purged,
+        requests={r.id: (r.hash, r.seq, r.flick) for r in queries.requests(world)},
+        rows=tuple(queries.all_data(world)),
+        closed_incidents=tuple(queries.closed_incidents(world)),
+    )
+    return LoadedWorld(
+        hub=loaded,
+        heap=row.heap or kinds.HeapRef("", ""),
+        prelude_version=row.prelude_version,
+        engine=row.engine,
+        engine_blob=row.engine_blob,
+        names=[d.definition.name for d in queries.functions(world)],
+        quarantined=queries.quarantined(world, row.revision),
+        checks=[(check.seq, check.body) for check in queries.checks(world)],
+        grants=queries.grants(world),
+        page=queries.page(world),
+        unsettled=[(admitted.seq, admitted.body) for admitted in queries.unsettled(world)],
+    )
