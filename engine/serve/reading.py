@@ -37,14 +37,14 @@ AnyInput = TypeVar("AnyInput", bound=Input)
 
 def parse_json(text: bytes, field: str = "body") -> Any:
     """The value of JSON text. Raises BadInput for anything that is not exactly one JSON value in UTF-8."""
+    if _is_too_deep(text):
+        raise BadInput(f"{field}: is nested more than {_LEVELS_MAX} levels deep")
     try:
         return _DECODER.decode(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise BadInput(f"{field}: is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise BadInput(f"{field}: is not JSON: {error.msg} at character {error.pos}") from None
-    except RecursionError:
-        raise BadInput(f"{field}: is nested too deeply") from None
     except _NotStrict as error:
         raise BadInput(f"{field}: {error}") from None
     except ValueError:  # Python's own bound on the digits of an int
@@ -55,10 +55,24 @@ def canonical_json(value: Any, field: str = "value") -> bytes:
     """JSON text of a parsed value: no spaces, UTF-8, lone surrogates escaped as JSON.stringify does."""
     try:
         return _ENCODER.encode(value).encode("utf-8", "json-escape")
-    except RecursionError:
-        raise BadInput(f"{field}: is nested too deeply") from None
     except ValueError:
         raise BadInput(f"{field}: holds a number beyond the range of a double") from None
+
+
+def _is_too_deep(text: bytes) -> bool:
+    """Counts brackets outside strings: the same wherever it runs, unlike the depth of an interpreter's stack."""
+    if text.count(b"[") + text.count(b"{") <= _LEVELS_MAX:
+        return False
+    depth = 0
+    for bracket in _BRACKETS.finditer(text):
+        kind = bracket.group()
+        if kind in (b"[", b"{"):
+            depth += 1
+            if depth > _LEVELS_MAX:
+                return True
+        elif kind in (b"]", b"}"):
+            depth -= 1
+    return False
 
 
 class _NotStrict(ValueError):
@@ -83,6 +97,8 @@ def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
     return "".join(f"\\u{ord(char):04x}" for char in error.object[error.start : error.end]), error.end
 
 
+_LEVELS_MAX = limits.NESTED_MAX + 8  # a request's own levels around a value that may be as deep as any
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 codecs.register_error("json-escape", _escape_surrogates)
 _DECODER = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_refuse_constant)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -49,7 +49,7 @@ def error_of(text: bytes, shape: type[inputs.Input] = inputs.Call) -> str:
         (b'{"args":[],"args":[1]}', 'body: has the name "args" twice in one object'),
         (b'{"args":[{"a":1,"b":2,"a":3}]}', 'body: has the name "a" twice in one object'),
         (b'{"args":[' + b"9" * 5000 + b"]}", "body: holds a number of thousands of digits"),
-        (b'{"args":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "body: is nested too deeply"),
+        (b'{"args":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "body: is nested more than 508 levels deep"),
         (b'{"args":[],"requestId":5}', "requestId: must be text, not a whole number"),
         (b'{"args":[],"requestId":" "}', "requestId: must not be empty or blank"),
         (b'{"args":[],"requestId":"a\\u0000b"}', "requestId: must not contain control characters"),
@@ -182,3 +182,12 @@ def test_no_bytes_break_the_reader(text: bytes) -> None:
         read_input(text, inputs.Call)
     except BadInput as error:
         assert error.status == 400 and ": " in error.error
+
+
+def test_depth_is_counted_outside_strings_and_ends_at_the_same_level_everywhere():
+    deepest = b"[" * 508 + b"]" * 508
+    assert parse_json(deepest) is not None
+    with pytest.raises(BadInput, match="body: is nested more than 508 levels deep"):
+        parse_json(b"[" + deepest + b"]")
+    assert parse_json(json.dumps(["[{" * 5_000, '"[' * 600, "\\[" * 600]).encode())
+    assert parse_json(b"[" + b",".join([b"[]"] * 600) + b"]")
