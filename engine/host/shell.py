@@ -76,7 +76,9 @@ class DeepThread:
         self._thread = start_thread(self._serve, "pw-deep")
 
     def run(self, job: Callable[[], Any]) -> Any:
-        """`job()`, there; what it raises is raised here."""
+        """`job()`, there; what it raises is raised here. Who is there already just goes on."""
+        if threading.current_thread() is self._thread:
+            return job()
         self._work.put(job)
         result, error = self._results.get()
         if error is not None:
@@ -204,11 +206,15 @@ class SimShell:
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
         start = max(self.clock.monotonic_flicks(), self._free_at.get(lane, 0))
-        end = start + self._latency_flicks(lane)
+        end = start + self.latency_of(lane, world)
         if lane in self._free_at:
             self._free_at[lane] = end
-        run = job if lane != "vm" else functools.partial(_deep().run, job)
+        run = job if lane != "vm" else functools.partial(deep_thread().run, job)
         self._push(end, lambda: done(_outcome_of(run)))
+
+    def latency_of(self, lane: str, world: str) -> int:
+        """How long a job takes; whoever simulates slow worlds says otherwise."""
+        return self._latency_flicks(lane)
 
     def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
         event = self._push(max(monotonic_flicks, self.clock.monotonic_flicks()), fire)
@@ -257,7 +263,8 @@ class SimShell:
 
 
 @functools.cache
-def _deep() -> DeepThread:
+def deep_thread() -> DeepThread:
+    """The one deep thread of this process. Whoever runs a whole simulated host there changes threads once."""
     return DeepThread()
 
 
