@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import random
 
-from hub_guest import GUEST
-from hub_life import Life
-
 from engine.hub.messages import (
     Call,
     Checkpoint,
@@ -27,6 +24,8 @@ from engine.hub.messages import (
     TryCall,
     Upgrade,
 )
+from faults.orders.guest import GUEST
+from faults.orders.life import Life
 
 KEYS = ("a", "b", "n:1", "n:2")
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hub_life import Life, closes
 
 from engine.hub.messages import Call, CloseIncident, Develop, Event, Operation, Request, Rollback
+from faults.orders.life import Life
+from faults.orders.promises import closes
 
 ADD = Call("add", b'["a"]')
 ASK_AND_ADD = Call("gather", b'["a", 1]')

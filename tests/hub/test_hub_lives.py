@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from hub_chance import KEYS, live_by_chance
-from hub_life import Life, closes
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -30,6 +29,8 @@ from engine.hub.messages import (
     Rollback,
     TryCall,
 )
+from faults.orders.life import Life
+from faults.orders.promises import closes
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hub_life import Life
 
 from engine import limits
 from engine.hub.messages import (
@@ -25,6 +24,7 @@ from engine.hub.messages import (
     RunJob,
     SetTimer,
 )
+from faults.orders.life import Life
 
 NAMES = "abcd"
 MS = limits.FLICKS_PER_SECOND // 1000

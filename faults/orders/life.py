@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hub_guest import View, Waits, run_guest
-
 from engine import limits
 from engine.hub import World, open_world, step
 from engine.hub.messages import (
@@ -43,9 +41,10 @@ from engine.hub.messages import (
     TimerFired,
     TryCall,
 )
+from faults.orders.guest import View, Waits, run_guest
+from faults.orders.promises import NUMBERS, check_promises, closes
 
 Rows = dict[str, bytes]
-NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident", "interrupted": "incident"}
 
 
 @dataclass
@@ -355,112 +354,4 @@ class Life:
         assert self.world.data.versions_count() == len(self.states[seq])
 
     def check_promises(self) -> None:
-        self.check_one_outcome_each()
-        self.check_serial_order()
-        self.check_numbers()
-        ids = [draft.request.id for draft in self.log.values() if draft.request is not None]
-        assert len(ids) == len(set(ids)), "Invariant 10: one effect under an id"
-        purges = [seq for seq, draft in self.log.items() if draft.kind == "purge"]
-        assert purges in ([], [max(self.log, default=1)]), "nothing follows a tombstone"
-        self.check_incidents()
-        self.check_answers()
-
-    def check_incidents(self) -> None:
-        """Each is closed at most once, after it happened."""
-        closed: list[int] = []
-        happened: set[int | None] = set()
-        for draft in self.log.values():
-            for incident in closes(draft):
-                assert incident in happened and incident not in closed
-                closed.append(incident)
-            if NUMBERS.get(draft.kind) == "incident":
-                happened.add(draft.number)
-
-    def check_answers(self) -> None:
-        """What a call heard is what its peers recorded, or that they did not answer."""
-        said = {value for _, value in self.peers_did.values()}
-        for draft in self.log.values():
-            ordinals = [answer.ordinal for answer in draft.answers]
-            assert len(ordinals) == len(set(ordinals)), "each answer is heard once"
-            for answer in draft.answers:
-                if answer.value.endswith(b"no answer within 30 s"):
-                    assert not answer.ok
-                else:
-                    assert answer.value in said
-
-    def check_one_outcome_each(self) -> None:
-        outcomes: dict[int, int] = {}
-        for draft in self.log.values():
-            if draft.kind == "admitted":
-                continue
-            is_interrupt = isinstance(draft.operation, Interrupt)
-            owner = draft.operation.detail if is_interrupt else self.owner_of(draft.op)
-            outcomes[owner] = outcomes.get(owner, 0) + 1
-        assert set(outcomes.values()) <= {1}, "Invariant 16"
-        for op, admit in self.started.items():
-            owner = self.owner_of(op)
-            if isinstance(admit.operation, Interrupt) or owner in outcomes:
-                continue
-            if op in self.waiting or isinstance(admit.operation, Enrol):
-                continue
-            if op in self.readers_answered or owner in self.erased:
-                continue
-            answer = self.answered.get(op)
-            if owner in self.going_on and self.was_refused_later(owner):
-                continue  # it is still to be run again, by the next process
-            joined_a_record = admit.request is not None and any(
-                draft.request == admit.request for draft in self.log.values()
-            )
-            assert joined_a_record or (answer is not None and answer.refusal is not None), "Invariant 16"
-        for op, answer in self.answered.items():
-            refused = answer.refusal is not None and op not in self.going_on
-            assert not refused or op not in outcomes, "what was refused left no record"
-
-    def was_refused_later(self, op: int) -> bool:
-        """Storage failed under it when it was run again."""
-        return op in [draft.op for draft in self.unsettled()] and any(
-            answer.refusal is not None and self.owner_of(again) == op
-            for again, answer in self.answered.items()
-            if again in self.started
-        )
-
-    def check_serial_order(self) -> None:
-        """Each writer as if alone, in the order of the log; each reader and failure at its snapshot."""
-        for seq, draft in self.log.items():
-            if draft.kind != "call" or draft.failure == "conflict":
-                assert draft.kind in ("data-edit", "call") or not draft.writes
-                continue
-            at_seq = seq - 1 if draft.writes else draft.snapshot
-            rows = self.states[at_seq]
-            view = View(
-                rows.get,
-                lambda prefix, rows=rows: [row for row in sorted(rows.items()) if row[0].startswith(prefix)],
-                [(answer.ordinal, answer.ok, answer.value) for answer in draft.answers],
-            )
-            again = run_guest(draft.operation, draft.seed, view)
-            assert (again.ok, again.missing, again.value) == (
-                draft.detail.ok,
-                draft.detail.missing,
-                draft.detail.value,
-            ), "Invariant 12"
-            assert draft.writes == (again.writes if again.ok else ()), "Invariant 12"
-
-    def check_numbers(self) -> None:
-        for count in ("revision", "rejection", "incident"):
-            numbers = [
-                draft.number
-                for draft in self.log.values()
-                if draft.number is not None and NUMBERS[draft.kind] == count
-            ]
-            assert numbers == list(range(1, len(numbers) + 1)), "Invariant 17"
-        for (count, number), seq in self.acknowledged.items():
-            assert (NUMBERS[self.log[seq].kind], self.log[seq].number) == (count, number), "Invariant 17"
-
-
-def closes(draft: Draft) -> list[int]:
-    """The incident that a record closes."""
-    if draft.kind == "incident-closed":
-        return [draft.operation.incident]
-    if draft.kind == "call" and draft.operation.retries is not None and draft.failure is None:
-        return [draft.operation.retries] if draft.detail.ok else []
-    return []
+        check_promises(self)

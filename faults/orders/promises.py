@@ -1,0 +1,135 @@
+"""What every life must have kept: the promises that can be seen from its log and its answers.
+
+Each refers to its invariant by number (docs/ARCHITECTURE.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.hub.messages import Draft, Enrol, Interrupt
+from faults.orders.guest import View, run_guest
+
+if TYPE_CHECKING:
+    from faults.orders.life import Life
+
+# Which count a record of a kind is numbered by.
+NUMBERS = {"revision": "revision", "rejection": "rejection", "call": "incident", "interrupted": "incident"}
+
+
+def check_promises(life: Life) -> None:
+    _check_one_outcome_each(life)
+    _check_serial_order(life)
+    _check_numbers(life)
+    ids = [draft.request.id for draft in life.log.values() if draft.request is not None]
+    assert len(ids) == len(set(ids)), "Invariant 10: one effect under an id"
+    purges = [seq for seq, draft in life.log.items() if draft.kind == "purge"]
+    assert purges in ([], [max(life.log, default=1)]), "nothing follows a tombstone"
+    _check_incidents(life)
+    _check_answers(life)
+
+
+def _check_incidents(life: Life) -> None:
+    """Each is closed at most once, after it happened."""
+    closed: list[int] = []
+    happened: set[int | None] = set()
+    for draft in life.log.values():
+        for incident in closes(draft):
+            assert incident in happened and incident not in closed
+            closed.append(incident)
+        if NUMBERS.get(draft.kind) == "incident":
+            happened.add(draft.number)
+
+
+def _check_answers(life: Life) -> None:
+    """What a call heard is what its peers recorded, or that they did not answer."""
+    said = {value for _, value in life.peers_did.values()}
+    for draft in life.log.values():
+        ordinals = [answer.ordinal for answer in draft.answers]
+        assert len(ordinals) == len(set(ordinals)), "each answer is heard once"
+        for answer in draft.answers:
+            if answer.value.endswith(b"no answer within 30 s"):
+                assert not answer.ok
+            else:
+                assert answer.value in said
+
+
+def _check_one_outcome_each(life: Life) -> None:
+    outcomes: dict[int, int] = {}
+    for draft in life.log.values():
+        if draft.kind == "admitted":
+            continue
+        is_interrupt = isinstance(draft.operation, Interrupt)
+        owner = draft.operation.detail if is_interrupt else life.owner_of(draft.op)
+        outcomes[owner] = outcomes.get(owner, 0) + 1
+    assert set(outcomes.values()) <= {1}, "Invariant 16"
+    for op, admit in life.started.items():
+        owner = life.owner_of(op)
+        if isinstance(admit.operation, Interrupt) or owner in outcomes:
+            continue
+        if op in life.waiting or isinstance(admit.operation, Enrol):
+            continue
+        if op in life.readers_answered or owner in life.erased:
+            continue
+        answer = life.answered.get(op)
+        if owner in life.going_on and _was_refused_later(life, owner):
+            continue  # it is still to be run again, by the next process
+        joined_a_record = admit.request is not None and any(
+            draft.request == admit.request for draft in life.log.values()
+        )
+        assert joined_a_record or (answer is not None and answer.refusal is not None), "Invariant 16"
+    for op, answer in life.answered.items():
+        refused = answer.refusal is not None and op not in life.going_on
+        assert not refused or op not in outcomes, "what was refused left no record"
+
+
+def _was_refused_later(life: Life, op: int) -> bool:
+    """Storage failed under it when it was run again."""
+    return op in [draft.op for draft in life.unsettled()] and any(
+        answer.refusal is not None and life.owner_of(again) == op
+        for again, answer in life.answered.items()
+        if again in life.started
+    )
+
+
+def _check_serial_order(life: Life) -> None:
+    """Each writer as if alone, in the order of the log; each reader and failure at its snapshot."""
+    for seq, draft in life.log.items():
+        if draft.kind != "call" or draft.failure == "conflict":
+            assert draft.kind in ("data-edit", "call") or not draft.writes
+            continue
+        at_seq = seq - 1 if draft.writes else draft.snapshot
+        rows = life.states[at_seq]
+        view = View(
+            rows.get,
+            lambda prefix, rows=rows: [row for row in sorted(rows.items()) if row[0].startswith(prefix)],
+            [(answer.ordinal, answer.ok, answer.value) for answer in draft.answers],
+        )
+        again = run_guest(draft.operation, draft.seed, view)
+        assert (again.ok, again.missing, again.value) == (
+            draft.detail.ok,
+            draft.detail.missing,
+            draft.detail.value,
+        ), "Invariant 12"
+        assert draft.writes == (again.writes if again.ok else ()), "Invariant 12"
+
+
+def _check_numbers(life: Life) -> None:
+    for count in ("revision", "rejection", "incident"):
+        numbers = [
+            draft.number
+            for draft in life.log.values()
+            if draft.number is not None and NUMBERS[draft.kind] == count
+        ]
+        assert numbers == list(range(1, len(numbers) + 1)), "Invariant 17"
+    for (count, number), seq in life.acknowledged.items():
+        assert (NUMBERS[life.log[seq].kind], life.log[seq].number) == (count, number), "Invariant 17"
+
+
+def closes(draft: Draft) -> list[int]:
+    """The incident that a record closes."""
+    if draft.kind == "incident-closed":
+        return [draft.operation.incident]
+    if draft.kind == "call" and draft.operation.retries is not None and draft.failure is None:
+        return [draft.operation.retries] if draft.detail.ok else []
+    return []
