@@ -70,7 +70,7 @@ class Keeper:
         with parts.ledger.lock:
             retention = Retention.of(parts.ledger.read(), now_flicks=now_flicks)
         bodies_bytes = parts.log.erase_bodies(retention.erasable)
-        aside_bytes = parts.log.remove_set_aside() + parts.ledger.scrub()
+        aside_bytes = parts.log.remove_set_aside() + parts.blobs.remove_set_aside() + parts.ledger.scrub()
         collected = collect(parts.blobs, parts.log, parts.pins)
         return {
             "bodies_freed_bytes": bodies_bytes,

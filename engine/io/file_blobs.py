@@ -108,6 +108,18 @@ class FileBlobs:
                 except DiskError as problem:
                     yield BlobError(name, str(problem))
 
+    def remove_set_aside(self) -> int:
+        """Remove the rotten blobs that sound ones took the place of; their bytes. Raises DiskError."""
+        if not self._disk.exists(self._rotten):
+            return 0
+        freed_bytes = 0
+        for name in self._disk.list(self._rotten):
+            freed_bytes += self._disk.size(f"{self._rotten}/{name}")
+            self._disk.remove(f"{self._rotten}/{name}")
+        if freed_bytes:
+            self._disk.sync_dir(self._rotten)
+        return freed_bytes
+
     # ---- inside
 
     def _make_root(self) -> None:

@@ -80,14 +80,16 @@ def test_a_purge_erases_by_itself(disk):
     assert holding(disk) == []
 
 
-def test_fragments_and_a_database_that_were_set_aside_go_and_are_counted(disk):
+def test_fragments_a_database_and_a_blob_that_were_set_aside_go_and_are_counted(disk):
     host = purged(disk)
     host.settle()
     disk.make_dir("log/aside")
-    for path in ("log/aside/0000000001-0000000000-ab.bin", "projection/aside.db"):
+    disk.make_dir("blobs/rotten")
+    aside = ("log/aside/0000000001-0000000000-ab.bin", "projection/aside.db", f"blobs/rotten/{'ab' * 32}.1")
+    for path in aside:
         write_file_durably(disk, path, MARKER.encode())
     report = host.collect().report
-    assert report["set_aside_freed_bytes"] == 2 * len(MARKER)
+    assert report["set_aside_freed_bytes"] == len(aside) * len(MARKER)
     assert report["freed_bytes"] == sum(
         report[f"{part}_freed_bytes"] for part in ("bodies", "set_aside", "blobs")
     )
