@@ -131,6 +131,12 @@ PAGE_LINKS_MAX = 1000  # of one world, one after the other
 PAGE_HEADER_CHARS_MAX = 4000
 NAMES_LISTED_MAX = 1000  # in a list of grants or of functions that a page may call
 
+# Steps of an operation that is run again to be looked at
+STEPS_MAX = 5000
+STEPS_BYTES_MAX = 2 * MIB
+STEP_VALUE_BYTES_MAX = 16 * KIB
+STEP_BYTES_ABOUT = 32  # what a step takes beside its texts
+
 # Answers in pages
 PAGE_ROWS_DEFAULT = 100
 PAGE_ROWS_MAX = 1000
@@ -160,3 +166,4 @@ assert CALLS_RUNNING_MAX <= CALLS_QUEUED_MAX, "the queue is longer than the floo
 assert 1 <= ALONE_FROM_RERUN <= CALL_RERUNS_MAX, "a call on a hot key runs alone before it gives up"
 assert READ_BODIES_KEPT_FLICKS >= REQUEST_ID_KEPT_FLICKS, "an answer is kept as long as its request id"
 assert DISK_RESERVE_BYTES < DISK_WARN_BYTES_FREE, "the warning comes before read-only"
+assert STEP_VALUE_BYTES_MAX + DATA_KEY_BYTES_MAX < STEPS_BYTES_MAX, "any one step can be shown"

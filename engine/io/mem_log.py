@@ -16,21 +16,22 @@ class MemLog:
     def __init__(self) -> None:
         self._batches: list[Batch] = []
         self._last: dict[str, tuple[int, bytes]] = {}
+        self._places: dict[str, list[Cursor]] = {}  # by sequence
         self._sealed = 0
 
     def append(self, entries: Sequence[LogEntry]) -> list[Cursor]:
         check_entries(entries, self._last)
         batch = make_batch(len(self._batches) + 1, self._hash(len(self._batches)), entries)
         self._batches.append(batch)
-        for entry, hash_ in zip(batch.entries, batch.record_hashes, strict=True):
+        cursors = [cursor for cursor, _ in _placed(batch)]
+        for cursor, entry, hash_ in zip(cursors, batch.entries, batch.record_hashes, strict=True):
             self._last[entry.world] = (entry.seq, hash_)
-        return [cursor for cursor, _ in _placed(batch)]
+            self._places.setdefault(entry.world, []).append(cursor)
+        return cursors
 
     def read(self, world: str, from_seq: int = 0) -> Iterator[tuple[Cursor, LogEntry]]:
-        for batch in list(self._batches):
-            for cursor, entry in _placed(batch):
-                if entry.world == world and entry.seq >= from_seq:
-                    yield cursor, entry
+        for cursor in self._places.get(world, ())[max(0, from_seq) :]:
+            yield cursor, self.read_at(cursor)
 
     def read_at(self, cursor: Cursor) -> LogEntry:
         if not 0 < cursor.batch <= len(self._batches):

@@ -39,8 +39,10 @@ def encode_data(rows: Iterable[tuple[str, bytes]]) -> tuple[bytes, str, int]:
     return _HEAD.pack(MAGIC, VERSION, len(packed), len(plain)) + compressed, digest, len(packed)
 
 
-def decode_data(blob: str, content: bytes) -> list[tuple[str, bytes]]:
-    """The rows, ascending by code point. Raises DataBlobRefused."""
+def decode_data(
+    blob: str, content: bytes, *, plain_bytes_max: int | None = None
+) -> list[tuple[str, bytes]]:
+    """The rows, ascending by code point. Raises DataBlobRefused, also for what unpacks to more than allowed."""
     if len(content) < _HEAD.size or content[: len(MAGIC)] != MAGIC:
         raise DataBlobRefused(blob, "it is no data (magic missing); the record names a foreign blob")
     _, version, count, plain_bytes = _HEAD.unpack_from(content)
@@ -50,6 +52,8 @@ def decode_data(blob: str, content: bytes) -> list[tuple[str, bytes]]:
             f"it has data format {version}; this version reads {VERSION}. "
             "Open the directory with the version that wrote it",
         )
+    if plain_bytes_max is not None and plain_bytes > plain_bytes_max:
+        raise DataBlobRefused(blob, f"it unpacks to {plain_bytes} bytes; at most {plain_bytes_max} are allowed")
     packed = content[_HEAD.size :]
     try:
         if zstandard.frame_content_size(packed) != plain_bytes:
