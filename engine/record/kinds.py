@@ -7,85 +7,25 @@ added later, at the end and with a default, leaves the bytes of old records as t
 heap by its root and the blob that holds it (see `heaps`).
 """
 
+# ruff: noqa: RUF012  msgspec gives each value a list of its own
+
 from __future__ import annotations
 
-import msgspec
+from engine.record.golden_kinds import Blessed, GoldenPinned, GoldenUnpinned, Held, HeldRejected
+from engine.record.kind_parts import (
+    Changes,
+    Definition,
+    Failure,
+    HeapRef,
+    Look,
+    Part,
+    PeerAnswer,
+    Request,
+    Write,
+)
 
 
-class _Part(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What all bodies and their parts have in common."""
-
-
-class HeapRef(_Part, frozen=True):
-    """A heap: BLAKE3 of its image and the blob it is stored as, 64 hex digits each."""
-
-    root: str
-    blob: str
-
-
-class Request(_Part, frozen=True):
-    """A client's request id and the BLAKE3 of what was asked under it (Invariant 10)."""
-
-    id: str
-    hash: str
-
-
-class Failure(_Part, frozen=True):
-    """Why a call or preview failed: one of the failures that docs/GUIDE.md lists, the error's text, perhaps a hint."""
-
-    kind: str
-    error: str
-    hint: str | None = None
-
-
-class Definition(_Part, frozen=True):
-    """One entry of a world's catalogue, as it was at the revision that made it."""
-
-    name: str
-    kind: str
-    version: int
-    params: list[str]
-    doc: str
-    source: str
-
-
-class Changes(_Part, frozen=True):
-    added: list[str] = []
-    changed: list[str] = []
-    removed: list[str] = []
-    globals: list[str] = []
-
-
-class Write(_Part, frozen=True, array_like=True):
-    """One key's new value as JSON text, or None where the key was deleted."""
-
-    key: str
-    value: bytes | None
-
-
-class PeerAnswer(_Part, frozen=True):
-    """What another world answered to an operation's call number `ordinal`: JSON text, or the error's text."""
-
-    ordinal: int
-    world: str
-    function: str
-    ok: bool
-    value: bytes
-
-
-class Look(_Part, frozen=True):
-    """What the host told an operation of other worlds: `what` is list or functions (JSON text), or call.
-
-    `refused` is the kind of failure where a world may not be called; `answer` then says why.
-    """
-
-    what: str
-    world: str
-    answer: bytes
-    refused: str | None = None
-
-
-class Genesis(_Part, frozen=True, tag="genesis"):
+class Genesis(Part, frozen=True, tag="genesis"):
     name: str
     engine: str
     engine_blob: str
@@ -94,11 +34,12 @@ class Genesis(_Part, frozen=True, tag="genesis"):
     request: Request | None = None
 
 
-class Revision(_Part, frozen=True, tag="revision"):
+class Revision(Part, frozen=True, tag="revision"):
     """A new head. `definitions` are those added or changed; the others are as in the parent.
 
     `cause` is develop, rollback or upgrade; for a rollback `target` is the revision whose heap returned and
-    `definitions` and `changes` say what that changed against the parent.
+    `definitions` and `changes` say what that changed against the parent. `blessed` is what it changed of pinned
+    results, where the operator blessed that: they are pinned as they are now.
     """
 
     n: int
@@ -117,9 +58,12 @@ class Revision(_Part, frozen=True, tag="revision"):
     target: int | None = None
     forced: bool = False
     request: Request | None = None
+    blessed: Blessed | None = None
 
 
-class Unchanged(_Part, frozen=True, tag="unchanged"):
+class Unchanged(Part, frozen=True, tag="unchanged"):
+    """`blesses` is the held change that was blessed and, on the head of now, changes nothing any more."""
+
     revision: int
     source: str
     commonjs: str | None
@@ -127,9 +71,10 @@ class Unchanged(_Part, frozen=True, tag="unchanged"):
     logs: list[str]
     fuel: int
     request: Request | None = None
+    blesses: int | None = None
 
 
-class Rejection(_Part, frozen=True, tag="rejection"):
+class Rejection(Part, frozen=True, tag="rejection"):
     n: int
     base: int
     cause: str
@@ -147,7 +92,7 @@ class Rejection(_Part, frozen=True, tag="rejection"):
     input: bytes | None = None
 
 
-class Call(_Part, frozen=True, tag="call"):
+class Call(Part, frozen=True, tag="call"):
     """One call and its outcome: `value` is the JSON text as the guest made it, or None where it failed.
 
     `snapshot` is the sequence whose data it read, `incident` its number where it failed. `path` are the worlds that
@@ -178,7 +123,7 @@ class Call(_Part, frozen=True, tag="call"):
     admitted: int | None = None
 
 
-class Preview(_Part, frozen=True, tag="preview"):
+class Preview(Part, frozen=True, tag="preview"):
     """An `execute`: nothing of it lasts; `undone` is what it would have written."""
 
     expression: str
@@ -200,7 +145,7 @@ class Preview(_Part, frozen=True, tag="preview"):
     looks: list[Look] = []
 
 
-class Interrupted(_Part, frozen=True, tag="interrupted"):
+class Interrupted(Part, frozen=True, tag="interrupted"):
     """An operation that was in flight when the process ended; an incident of that kind.
 
     `deaths` counts the processes that ended while this same work ran; at the limit it is quarantined.
@@ -221,7 +166,7 @@ class Interrupted(_Part, frozen=True, tag="interrupted"):
     seed: int = 0
 
 
-class Admitted(_Part, frozen=True, tag="admitted"):
+class Admitted(Part, frozen=True, tag="admitted"):
     """A call that its client does not wait for: it will be run to an outcome, by this process or a later one."""
 
     function: str
@@ -232,7 +177,7 @@ class Admitted(_Part, frozen=True, tag="admitted"):
     request: Request | None = None
 
 
-class IncidentClosed(_Part, frozen=True, tag="incident-closed"):
+class IncidentClosed(Part, frozen=True, tag="incident-closed"):
     """The operator's word on an incident: `how` is answered (by hand, with `value`) or dismissed (with a reason)."""
 
     incident: int
@@ -242,7 +187,7 @@ class IncidentClosed(_Part, frozen=True, tag="incident-closed"):
     request: Request | None = None
 
 
-class CheckEnrolled(_Part, frozen=True, tag="check-enrolled"):
+class CheckEnrolled(Part, frozen=True, tag="check-enrolled"):
     """A check that judges every change from now on; `inputs` are the JSON texts drawn for it, once, by `seed`."""
 
     name: str
@@ -255,20 +200,20 @@ class CheckEnrolled(_Part, frozen=True, tag="check-enrolled"):
     request: Request | None = None
 
 
-class CheckRemoved(_Part, frozen=True, tag="check-removed"):
+class CheckRemoved(Part, frozen=True, tag="check-removed"):
     name: str
     reason: str
     request: Request | None = None
 
 
-class Granted(_Part, frozen=True, tag="granted"):
+class Granted(Part, frozen=True, tag="granted"):
     """The worlds that this world may call from now on, sorted."""
 
     worlds: list[str]
     request: Request | None = None
 
 
-class PageSet(_Part, frozen=True, tag="page-set"):
+class PageSet(Part, frozen=True, tag="page-set"):
     """Who may open the world's page (private, link, public) and which functions it may call, sorted.
 
     `link_hash` is the BLAKE3 of the link's key where there is one.
@@ -280,7 +225,7 @@ class PageSet(_Part, frozen=True, tag="page-set"):
     request: Request | None = None
 
 
-class DataEdit(_Part, frozen=True, tag="data-edit"):
+class DataEdit(Part, frozen=True, tag="data-edit"):
     """The operator's own change of one key."""
 
     write: Write
@@ -288,7 +233,7 @@ class DataEdit(_Part, frozen=True, tag="data-edit"):
     request: Request | None = None
 
 
-class Describe(_Part, frozen=True, tag="describe"):
+class Describe(Part, frozen=True, tag="describe"):
     """A change of the world's own description; None leaves a field as it was.
 
     `read_bodies_kept_flicks` is how long bodies of read-only calls and previews are kept (see `retention`).
@@ -301,14 +246,14 @@ class Describe(_Part, frozen=True, tag="describe"):
     read_bodies_kept_flicks: int | None = None
 
 
-class Purge(_Part, frozen=True, tag="purge"):
+class Purge(Part, frozen=True, tag="purge"):
     """The tombstone of a world: all bodies before this record may be erased, and nothing follows it."""
 
     reason: str
     request: Request | None = None
 
 
-class Checkpoint(_Part, frozen=True, tag="checkpoint"):
+class Checkpoint(Part, frozen=True, tag="checkpoint"):
     """The head's heap, and all data as it was at sequence `snapshot`, as one blob with its LtHash digest.
 
     Records between the snapshot and the checkpoint's own may have written data.
@@ -322,7 +267,7 @@ class Checkpoint(_Part, frozen=True, tag="checkpoint"):
     snapshot: int
 
 
-class DataRestored(_Part, frozen=True, tag="data-restored"):
+class DataRestored(Part, frozen=True, tag="data-restored"):
     """The operator brought data back: what was written so that all keys with the prefix are as after record `at`."""
 
     at: int
@@ -351,10 +296,14 @@ Body = (
     | Granted
     | PageSet
     | DataRestored
+    | GoldenPinned
+    | GoldenUnpinned
+    | Held
+    | HeldRejected
 )
 
 
-class Header(_Part, frozen=True, array_like=True):
+class Header(Part, frozen=True, array_like=True):
     """The chained part of a record. `body_hash` and `previous` are BLAKE3 hex; the first `previous` is 64
     zeros.
     """

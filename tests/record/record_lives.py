@@ -8,6 +8,7 @@ from engine.io.blobs import Blobs
 from engine.io.log import Log, LogEntry
 from engine.limits import PAGE_BYTES, WASM_PAGE_BYTES
 from engine.record import FIRST_SEQ, Page, encode, encode_base, encode_data, encode_delta, genesis_previous
+from engine.record.golden_kinds import Asked, Blessed, Difference, Outcome
 from engine.record.kinds import (
     Admitted,
     Body,
@@ -22,10 +23,15 @@ from engine.record.kinds import (
     Describe,
     Failure,
     Genesis,
+    GoldenPinned,
+    GoldenUnpinned,
     Granted,
     HeapRef,
+    Held,
+    HeldRejected,
     IncidentClosed,
     Interrupted,
+    Look,
     PageSet,
     Preview,
     Purge,
@@ -219,6 +225,50 @@ def checkpoint(
     return Checkpoint(revision_n, heap, blobs.put(content), digest, count, snapshot)
 
 
+def outcome(value: bytes | None = b"1", **more) -> Outcome:
+    return Outcome(value=value, **more)
+
+
+def difference(golden: int | None, **more) -> Difference:
+    return Difference(
+        5, "f", b"[1]", outcome(), outcome(None, failure=Failure("threw", "Error: no")), golden, **more
+    )
+
+
+def golden(n: int, **more) -> GoldenPinned:
+    given: dict = {"asks": [], "looks": []}
+    return GoldenPinned(
+        n=n,
+        name=f"golden {n}",
+        call=5,
+        function="f",
+        args=b"[1]",
+        flick=900,
+        seed=2**64 - 1,
+        snapshot=4,
+        path=[],
+        outcome=outcome(writes=[Write("k", b"1"), Write("gone", None)], logs=["log"], fuel=10),
+        reason="it matters",
+        **(given | more),
+    )
+
+
+def held(n: int, **more) -> Held:
+    given: dict = {"cause": "develop", "target": None, "goldens": [], "differs": [], "tried_until": None}
+    return Held(
+        n=n,
+        base=3,
+        source="function f() { return 2 }",
+        commonjs=None,
+        summary="two",
+        root="3" * 64,
+        changes=Changes(changed=["f"]),
+        logs=[],
+        fuel=11,
+        **(given | more),
+    )
+
+
 EVERY_KIND: list[Body] = [
     genesis(request=Request("create-1", "d" * 64)),
     revision(1, "f", "g"),
@@ -240,6 +290,16 @@ EVERY_KIND: list[Body] = [
     Granted(["rates", "trips"], Request("g", "b" * 64)),
     PageSet("link", ["f"], "c" * 64),
     DataRestored(4, "k", "undo the import", [Write("k", b"2"), Write("k2", None)], Request("back", "c" * 64)),
+    golden(1, asks=[Asked("rates", "rate", b"[1]", 0, True, b"3"), Asked("rates", "rate", b"[2]")]),
+    golden(2, looks=[Look("call", "b", b"no", "denied")], request=Request("pin", "1" * 64)),
+    held(3, goldens=[difference(1)], request=Request("hold", "2" * 64)),
+    held(4, goldens=[difference(1)], differs=[difference(None)], replaces=3, tried_until=9),
+    revision(4, "g", blessed=Blessed(4, "meant", [difference(1)])),
+    held(5, cause="rollback", target=1),
+    HeldRejected(5, "not meant"),
+    held(6),
+    unchanged(4, blesses=6),
+    GoldenUnpinned(2, "nobody asks it any more"),
     Purge("asked"),
 ]
 """One of each, as one world could have them."""

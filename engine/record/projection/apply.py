@@ -17,6 +17,8 @@ from engine.limits import READ_BODIES_KEPT_FLICKS, REQUEST_ID_KEPT_FLICKS
 from engine.record import kinds
 from engine.record.canonical import to_bytes
 from engine.record.kinds import Body, Header, HeapRef
+from engine.record.projection.pinned import APPLY as PINNED_KINDS
+from engine.record.projection.pinned import Pinned
 from engine.record.projection.schema import OF_ONE_WORLD, pack, unpack
 from engine.record.projection.standing import APPLY as STANDING_KINDS
 from engine.record.projection.standing import Standing
@@ -96,6 +98,7 @@ class Applier:
         """`worlds` are the states that `db` holds."""
         self._db = db
         self._standing = Standing(db)
+        self._pinned = Pinned(db)
         self._worlds = worlds
         self._touched: dict[str, WorldState] = {}
         self._records: list[tuple[object, ...]] = []
@@ -130,6 +133,9 @@ class Applier:
         if header.kind in STANDING_KINDS:
             if body is not None:
                 STANDING_KINDS[header.kind](self._standing, world.no, header, body)
+        elif header.kind in PINNED_KINDS:
+            if body is not None:
+                PINNED_KINDS[header.kind](self._pinned, world.no, header, body)
         else:
             _APPLY[header.kind](self, world, header, body)
         request = getattr(body, "request", None)
@@ -181,6 +187,7 @@ class Applier:
             return
         world.heap, world.prelude_version = body.heap, body.prelude_version
         self._insert_revision(world, header, body, n=body.n, cause=body.cause)
+        self._pinned.revised(world.no, header, body)
         ended = dict.fromkeys([*body.changes.removed, *(d.name for d in body.definitions)])
         for name in ended:
             self._db.execute(
@@ -287,7 +294,6 @@ class Applier:
 _APPLY: dict[str, Callable[[Applier, WorldState, Header, Any], None]] = {
     "genesis": Applier._genesis,
     "revision": Applier._revision,
-    "unchanged": Applier._no_rows,
     "rejection": Applier._rejection,
     "call": Applier._call,
     "preview": Applier._no_rows,

@@ -20,6 +20,7 @@ from engine.record.kinds import (
     Rejection,
     Revision,
 )
+from engine.record.projection.pinned import PinnedQueries
 from engine.record.projection.rows import (
     CheckpointRow,
     DataRow,
@@ -54,7 +55,7 @@ _REQUEST = (
 _RECORD = "SELECT seq, kind, actor, flick, segment, batch, position FROM records"
 
 
-class Queries(StandingQueries):
+class Queries(StandingQueries, PinnedQueries):
     """`_rows` runs one statement and gives all of its rows."""
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

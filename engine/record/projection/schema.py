@@ -8,7 +8,7 @@ point. Bodies are kept as the records have them, in canonical bytes; NULL where 
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 APPLICATION_ID = 0x666C6B70  # "flkp"
 
 TABLES = {
@@ -69,6 +69,11 @@ TABLES = {
         world INTEGER NOT NULL, seq INTEGER NOT NULL, outcome_seq INTEGER, flick INTEGER NOT NULL,
         seed TEXT NOT NULL, body BLOB NOT NULL,
         PRIMARY KEY (world, seq)) WITHOUT ROWID""",
+    "goldens": """(
+        world INTEGER NOT NULL, n INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+        actor BLOB NOT NULL, flick INTEGER NOT NULL, body BLOB NOT NULL, state TEXT NOT NULL,
+        blessing BLOB, ended BLOB,
+        PRIMARY KEY (world, n)) WITHOUT ROWID""",
 }
 
 INDEXES = {
@@ -90,6 +95,7 @@ OF_ONE_WORLD = (
     "settings",
     "endings",
     "admitted",
+    "goldens",
 )
 """Tables whose rows go when their world is purged: what is left are its records, without bodies."""
 
