@@ -80,14 +80,15 @@ def _unchanged(draft: hub.Draft) -> kinds.Body:
 
 def _rejection(draft: hub.Draft) -> kinds.Body:
     attempt: Attempted = draft.detail
+    operation = draft.operation
     assert draft.number is not None, "a rejection is numbered"
     return kinds.Rejection(
         n=draft.number,
         base=draft.revision,
-        cause=_cause(draft.operation),
+        cause=_cause(operation),
         source=attempt.source,
         commonjs=attempt.commonjs,
-        summary=_summary(draft.operation),
+        summary=_summary(operation),
         kind=attempt.kind,
         reason=attempt.reason,
         check=attempt.check,
@@ -97,6 +98,8 @@ def _rejection(draft: hub.Draft) -> kinds.Body:
         counterexample=attempt.counterexample,
         generator=attempt.generator,
         input=attempt.input,
+        target=operation.revision if isinstance(operation, hub.Rollback) else None,
+        seed=draft.seed if isinstance(operation, hub.Enrol) else None,
     )
 
 
@@ -152,6 +155,7 @@ def _preview(draft: hub.Draft) -> kinds.Body:
         answers=_answers(draft),
         abandoned=list(outcome.abandoned),
         looks=[kinds.Look(look.what, look.world, look.answer, look.refused) for look in outcome.looks],
+        overlay=[kinds.Write(key, value) for key, value in called.overlay] if called else [],
     )
 
 
@@ -167,6 +171,18 @@ def _data_edit(draft: hub.Draft) -> kinds.Body:
     assert isinstance(operation, hub.EditData)
     return kinds.DataEdit(
         write=kinds.Write(operation.key, operation.value), reason=operation.reason, request=_request(draft)
+    )
+
+
+def _data_restored(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.RestoreData)
+    return kinds.DataRestored(
+        at=operation.at,
+        prefix=operation.prefix,
+        reason=operation.reason,
+        writes=_writes(draft.writes),
+        request=_request(draft),
     )
 
 
@@ -258,6 +274,7 @@ _MAKERS = {
     "preview": _preview,
     "interrupted": _interrupted,
     "data-edit": _data_edit,
+    "data-restored": _data_restored,
     "describe": _describe,
     "purge": _purge,
     "checkpoint": _checkpoint,
@@ -288,7 +305,10 @@ def _request(draft: hub.Draft) -> kinds.Request | None:
 
 
 def _answers(draft: hub.Draft) -> list[kinds.PeerAnswer]:
-    return [kinds.PeerAnswer(a.ordinal, a.world, a.function, a.ok, a.value) for a in draft.answers]
+    return [
+        kinds.PeerAnswer(a.ordinal, a.world, a.function, a.ok, a.value, "" if a.kind == "threw" else a.kind)
+        for a in draft.answers
+    ]
 
 
 def _writes(writes: tuple[hub.Write, ...]) -> list[kinds.Write]:

@@ -136,7 +136,7 @@ class Jobs:
     def _data(self, runtime: Runtime, job: hub.RunJob) -> logic.DataView:
         snapshot = Snapshot(runtime, job.snapshot)
         if isinstance(job.operation, hub.TryCall):
-            return logic.Overlaid(snapshot, job.operation.session.of(runtime.id))
+            return logic.Overlaid(snapshot, dict(job.operation.overlay))
         return snapshot
 
     def _peers(self, runtime: Runtime, operation: hub.Operation) -> PeerView:

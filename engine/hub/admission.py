@@ -3,7 +3,7 @@
 Calls and previews take one of a few slots or wait in order for a short time; what has run in part, and then
 what other worlds wait for, goes before what is new. Changes of the world (its code, checks, grants, page,
 incidents and what it is called) hold the change lock one after the other, each until its record is durable.
-Edits of data and interrupted operations need no job and are drafted where they arrive.
+Edits of data, data brought back and interrupted operations need no job and are drafted where they arrive.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import OrderedDict, deque
 from engine import limits
 from engine.hub import refusals
 from engine.hub.commit import commit, may_commit
+from engine.hub.data import write_bytes
 from engine.hub.door import refuse_at_door, refuse_in_turn, refuse_incident
 from engine.hub.messages import (
     Admit,
@@ -31,13 +32,16 @@ from engine.hub.messages import (
     Operation,
     Purge,
     Refusal,
+    RejectHeld,
     RemoveCheck,
     Request,
+    RestoreData,
     RunJob,
     SetPage,
     SetTimer,
     TimerFired,
     TryCall,
+    Unpin,
     Write,
 )
 from engine.hub.parks import ask_timed_out, resume_ready
@@ -52,6 +56,8 @@ _DRAFTED_IN_TURN = {
     CloseIncident: "incident-closed",
     Grant: "granted",
     SetPage: "page-set",
+    Unpin: "golden-unpinned",
+    RejectHeld: "held-rejected",
     Purge: "purge",
 }
 
@@ -85,6 +91,8 @@ def arrive(world: World, event: Admit, effects: list[Effect]) -> None:
         _enter_call(world, op, event.monotonic_flicks, effects)
     elif type(operation) in _DRAFTED_ON_ARRIVAL:
         _draft_without_job(world, op, _DRAFTED_ON_ARRIVAL[type(operation)], effects)
+    elif isinstance(operation, RestoreData):
+        _restore(world, op, operation, effects)
     else:
         op.move("queued")
         world.changes_queued.append(op)
@@ -147,8 +155,8 @@ def _repeat(world: World, op_id: int, claim: Claim, request: Request, effects: l
 def _has_free_slot(world: World, op: Op) -> bool:
     """Whether a new call may start. Those of the world's own clients leave room to who must run again."""
     if op.path:
-        return world.slots < limits.CALLS_RUNNING_MAX and (world.alone is None or world.alone_yields)
-    return world.places_taken < limits.CALLS_RUNNING_MAX and world.alone is None
+        return world.slots < world.running_max and (world.alone is None or world.alone_yields)
+    return world.places_taken < world.running_max and world.alone is None
 
 
 def _enter_call(world: World, op: Op, monotonic_flicks: int, effects: list[Effect]) -> None:
@@ -204,7 +212,7 @@ def _run_again(world: World, effects: list[Effect]) -> bool:
         if world.alone is not None:
             world.alone.wait_seq = world.data.newest_seq
     for op in [op for op in world.waiting if op.wait_seq <= world.durable_seq and may_commit(world, op)]:
-        if world.slots == limits.CALLS_RUNNING_MAX:
+        if world.slots == world.running_max:
             break
         world.waiting.remove(op)
         refusal = refuse_incident(world, op.retries) if op.retries is not None else None
@@ -304,6 +312,19 @@ def _start_job(world: World, op: Op, effects: list[Effect]) -> None:
     op.snapshot = world.durable_seq
     world.jobs[op.id] = op
     effects.append(RunJob(op.id, op.operation, op.revision, op.snapshot, op.flick, op.seed, op.rerun))
+
+
+def _restore(world: World, op: Op, operation: RestoreData, effects: list[Effect]) -> None:
+    """Draft what makes the past data of the newest, drafts included: who read any of it runs again (Invariant 12)."""
+    assert operation.at <= world.durable_seq, "Invariant 1: only what is durable is brought back"
+    writes = world.data.writes_to(operation.prefix, operation.rows)
+    size_bytes = sum(write_bytes(write) for write in writes)
+    if size_bytes > limits.DATA_WRITES_BYTES_MAX:
+        refuse(world, op, effects, refusals.restores_too_much(size_bytes))
+        return
+    op.revision = world.revision
+    op.snapshot = world.durable_seq
+    effects.append(Append((draft(world, op, "data-restored", None, writes=writes),), True))
 
 
 def _draft_without_job(world: World, op: Op, kind: str, effects: list[Effect]) -> None:

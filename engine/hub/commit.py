@@ -20,6 +20,7 @@ from engine.hub.messages import (
     Effect,
     Enrol,
     JobLost,
+    Pin,
 )
 from engine.hub.world import NUMBERED, Op, World, answer, draft, end_run, leave, refuse, take_number
 
@@ -28,6 +29,8 @@ _ATTEMPT_KINDS = {
     "unchanged": "unchanged",
     "rejected": "rejection",
     "enrolled": "check-enrolled",
+    "pinned": "golden-pinned",
+    "held": "held",
 }
 
 
@@ -115,9 +118,13 @@ def attempt_done(world: World, event: AttemptDone, effects: list[Effect]) -> Non
         assert event.verdict == "accepted", "a checkpoint is made or lost"
         kind = "checkpoint"
     elif event.verdict == "existing":
-        assert type(op.operation) is Enrol and event.seq is not None, "an enrolled check has a record"
+        assert type(op.operation) in (Enrol, Pin) and event.seq is not None, "what is there has a record"
         world.change = None
         answer(world, op, effects, event.seq)
+        return
+    elif event.verdict == "refused":
+        world.change = None
+        refuse(world, op, effects, event.detail)
         return
     else:
         assert op.revision == world.revision, "the head stays while the change lock is held"

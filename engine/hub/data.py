@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from sortedcontainers import SortedDict
 
+from engine import limits
 from engine.hub.messages import Read, Write
 
 # A version is (sequence that wrote it, JSON text or None where it was deleted).
@@ -75,6 +76,17 @@ class VersionedData:
                 if len(rows) == limit:
                     break
         return rows
+
+    def writes_to(self, prefix: str, rows: Iterable[tuple[str, bytes]]) -> tuple[Write, ...]:
+        """What makes `rows` of all keys with the prefix, as they are with the drafts; by code point."""
+        wanted = dict(rows)
+        newest: dict[str, bytes | None] = {}
+        for key in self._newest.irange(minimum=prefix):
+            if not key.startswith(prefix):
+                break
+            newest[key] = self._newest[key][1]
+        keys = sorted(newest.keys() | wanted.keys())
+        return tuple(Write(key, wanted.get(key)) for key in keys if wanted.get(key) != newest.get(key))
 
     def apply(self, seq: int, writes: Sequence[Write]) -> None:
         """Enter the writes of the record drafted as `seq`; of two to one key the last counts."""
@@ -186,3 +198,9 @@ def _first_within(keys: Sequence[str], read: Read) -> str | None:
     if not key.startswith(read.key) or (read.until is not None and key > read.until):
         return None
     return key
+
+
+def write_bytes(write: Write) -> int:
+    """What a write takes in a record, about."""
+    key_bytes = len(write.key.encode("utf-8", "surrogatepass"))
+    return key_bytes + len(write.value or b"") + limits.DATA_WRITE_BYTES_ABOUT

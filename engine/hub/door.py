@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine import limits
 from engine.hub import refusals
 from engine.hub.messages import (
+    Bless,
     Call,
     CloseIncident,
     Describe,
@@ -13,17 +14,22 @@ from engine.hub.messages import (
     Execute,
     Interrupt,
     Operation,
+    Pin,
     Purge,
     Refusal,
+    RejectHeld,
     RemoveCheck,
+    RestoreData,
     Rollback,
     TryCall,
+    Unpin,
     Upgrade,
 )
 from engine.hub.world import World
 
-_MAKE_REVISIONS = (Develop, Rollback, Upgrade)
-_NEED_REASON = (Rollback, EditData, Purge, RemoveCheck)
+_MAKE_REVISIONS = (Develop, Rollback, Upgrade, Bless)
+_NEED_REASON = (Rollback, EditData, RestoreData, Purge, RemoveCheck, Unpin, RejectHeld)
+_NEED_NO_TURN = (EditData, RestoreData)
 
 
 def refuse_at_door(world: World, operation: Operation) -> Refusal | None:
@@ -40,7 +46,7 @@ def refuse_at_door(world: World, operation: Operation) -> Refusal | None:
         return refusals.bad_reason()
     if isinstance(operation, EditData) and operation.value is None and world.data.surely_lacks(operation.key):
         return refusals.no_key(operation.key)
-    if not isinstance(operation, EditData) and len(world.changes_queued) >= limits.DEVELOPS_QUEUED_MAX:
+    if not isinstance(operation, _NEED_NO_TURN) and len(world.changes_queued) >= limits.DEVELOPS_QUEUED_MAX:
         return refusals.busy(f"{limits.DEVELOPS_QUEUED_MAX} changes wait already")
     return refuse_incident(world, operation.incident) if isinstance(operation, CloseIncident) else None
 
@@ -69,6 +75,8 @@ def refuse_in_turn(world: World, operation: Operation) -> Refusal | None:
         refusal = _refuse_rollback(world, operation)
     if refusal is None and isinstance(operation, CloseIncident):
         refusal = refuse_incident(world, operation.incident)
+    if refusal is None:
+        refusal = _refuse_golden(world, operation)
     if refusal is None and type(operation) is Call and operation.retries is not None:
         refusal = refuse_incident(world, operation.retries)
     return refusal
@@ -80,6 +88,25 @@ def refuse_incident(world: World, incident: int) -> Refusal | None:
         return refusals.no_incident(incident, newest=newest)
     if incident in world.closed:
         return refusals.incident_closed(incident)
+    return None
+
+
+def _refuse_golden(world: World, operation: Operation) -> Refusal | None:
+    """Pins and held changes: they are numbered together, and the change lock is held while one of them changes."""
+    newest = world.durable_numbers["golden"] - 1
+    match operation:
+        case Bless(held=n) | RejectHeld(held=n) if n not in world.held_changes:
+            if not 1 <= n <= newest:
+                return refusals.no_golden(n, newest=newest)
+            return refusals.golden_pinned(n) if n in world.goldens else refusals.golden_closed(n)
+        case Unpin(golden=n) if n not in world.goldens:
+            if not 1 <= n <= newest:
+                return refusals.no_golden(n, newest=newest)
+            return refusals.golden_held(n) if n in world.held_changes else refusals.golden_closed(n)
+        case Pin() if len(world.goldens) >= limits.GOLDENS_MAX:
+            return refusals.too_many_goldens()
+        case Develop() | Rollback() if len(world.held_changes) >= limits.HELD_CHANGES_MAX:
+            return refusals.too_many_held()
     return None
 
 

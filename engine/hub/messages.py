@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds all its words here
+    Bless,
     Call,
     Checkpoint,
     CloseIncident,
@@ -23,12 +24,16 @@ from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds a
     Grant,
     Interrupt,
     Operation,
+    Pin,
     Purge,
+    RejectHeld,
     RemoveCheck,
     Request,
+    RestoreData,
     Rollback,
     SetPage,
     TryCall,
+    Unpin,
     Upgrade,
 )
 
@@ -39,7 +44,8 @@ from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds a
 class Admit:
     """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is what its clock says.
 
-    That is when it arrived, unless it is run again as it ran before: `arrived_flick` says then when.
+    That is when it arrived, unless it is run again as it ran before: `arrived_flick` says then when. `rerun` counts
+    the runs that a replay leaves out, since the last one alone was recorded.
     """
 
     op: int
@@ -50,6 +56,7 @@ class Admit:
     monotonic_flicks: int
     seed: int
     arrived_flick: int | None = None
+    rerun: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +132,9 @@ class AttemptDone:
     """
 
     op: int
-    verdict: str  # "accepted", "unchanged", "rejected"; of an enrolment "enrolled", "existing", "rejected"
+    # "accepted", "unchanged", "rejected", "held"; of an enrolment "enrolled", "existing", "rejected"; of a pin
+    # "pinned", "existing", "refused": then `detail` is the Refusal.
+    verdict: str
     detail: Any
     seq: int | None = None
 
@@ -224,13 +233,14 @@ class AskPeer:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer as the operation heard it; `ordinal` counts the calls of its last run."""
+    """An answer as the operation heard it; `ordinal` counts the calls of its last run, `kind` is as in PeerAnswered."""
 
     ordinal: int
     world: str
     function: str
     ok: bool
     value: bytes
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +248,8 @@ class Draft:
     """One record to append. The numbers are given here, once (Invariant 17); the host makes the body.
 
     `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
-    purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set. `number` is
+    purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set,
+    data-restored. `number` is
     the revision, rejection or incident that it makes. `flick` is what the operation's clock said, `arrived_flick`
     when it arrived: the record's time.
     """
@@ -321,7 +332,8 @@ class Loaded:
     """What the hub must know of a world when it is opened: its durable state in numbers.
 
     `requests` are those of the last 24 h: id -> (hash, seq of the outcome, flick).
-    `rows` are all rows of data, as JSON text, sorted by key. `closed_incidents` ascend.
+    `rows` are all rows of data, as JSON text, sorted by key. `closed_incidents`, `goldens` and `held` ascend.
+    `running_max` is how many calls run at once where that is not CALLS_RUNNING_MAX.
     """
 
     world: str
@@ -336,3 +348,7 @@ class Loaded:
     requests: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     rows: tuple[tuple[str, bytes], ...] = ()
     closed_incidents: tuple[int, ...] = ()
+    next_golden: int = 1
+    goldens: tuple[int, ...] = ()  # pinned
+    held: tuple[int, ...] = ()  # open
+    running_max: int | None = None

@@ -16,9 +16,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Develop:
+    """`gate`: hold it where a result of the world's last recorded calls would be another."""
+
     source: str
     summary: str
     commonjs: str | None = None
+    gate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,16 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class TryCall:
-    """A call by another world's preview: a preview too. `session` is the host's, and holds its overlay."""
+    """A call by another world's preview: a preview too. `session` is the host's; it gathers what would be written.
+
+    `overlay` are the keys that the preview would have written here before, and their JSON text (None: deleted).
+    """
 
     function: str
     args: bytes
     path: tuple[str, ...]
     session: Any
+    overlay: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,35 @@ class Enrol:
 @dataclass(frozen=True, slots=True)
 class RemoveCheck:
     name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Pin what the call that is record `call` came to: a golden, which no change alters unless that is blessed."""
+
+    call: int
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    golden: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bless:
+    """Attempt a held change once more, and take it if it changes no results but those that it had shown."""
+
+    held: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectHeld:
+    held: int
     reason: str
 
 
@@ -107,6 +143,16 @@ class EditData:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoreData:
+    """Make the keys with the prefix what they were after record `at`: `rows`, as JSON text, by code point."""
+
+    at: int
+    prefix: str
+    rows: tuple[tuple[str, bytes], ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Describe:
     name: str | None = None
     archived: bool | None = None
@@ -138,12 +184,17 @@ Operation = (
     | TryCall
     | Enrol
     | RemoveCheck
+    | Pin
+    | Unpin
+    | Bless
+    | RejectHeld
     | CloseIncident
     | Grant
     | SetPage
     | Rollback
     | Upgrade
     | EditData
+    | RestoreData
     | Describe
     | Purge
     | Checkpoint

@@ -85,7 +85,7 @@ def ask_timed_out(world: World, token: int) -> None:
 
 def resume_ready(world: World, effects: list[Effect]) -> None:
     """Let those go on that have an answer, as slots get free, in the order in which they could."""
-    while world.ready and world.slots < limits.CALLS_RUNNING_MAX:
+    while world.ready and world.slots < world.running_max:
         op = world.ready.popleft()
         del world.parked[op.id]
         op.move("running")
@@ -97,7 +97,7 @@ def resume_ready(world: World, effects: list[Effect]) -> None:
         ok, value, kind = asked.answer
         ask = asked.ask
         talk.unheard -= 1
-        talk.heard.append(Answered(ask.ordinal, ask.world, ask.function, ok, value))
+        talk.heard.append(Answered(ask.ordinal, ask.world, ask.function, ok, value, kind))
         resume = Resume(talk.detail, ask.ordinal, ok, value, kind)
         talk.detail = None
         effects.append(

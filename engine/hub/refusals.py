@@ -16,6 +16,11 @@ CODES = (
     "no-revision",
     "no-incident",
     "no-key",
+    "no-golden",
+    "no-call",
+    "differs",
+    "too-many",
+    "size",
     "closed",
     "request-conflict",
     "storage",
@@ -91,11 +96,58 @@ def no_key(key: str) -> Refusal:
     )
 
 
+def restores_too_much(size_bytes: int) -> Refusal:
+    return Refusal(
+        "size",
+        f"at: to bring all of that back writes {size_bytes} bytes; at most {limits.DATA_WRITES_BYTES_MAX} at once",
+        hint="give a prefix, and bring the data back part by part",
+    )
+
+
 def incident_closed(incident: int) -> Refusal:
     return Refusal(
         "closed",
         f"incident {incident} is closed",
         hint="it was retried, answered or dismissed; call the function anew if that is meant",
+    )
+
+
+def no_golden(n: int, *, newest: int) -> Refusal:
+    hint = f"what was pinned or held has the numbers 1 to {newest}" if newest else "nothing was pinned or held"
+    return Refusal("no-golden", f"there is no golden {n}", hint=hint)
+
+
+def golden_pinned(n: int) -> Refusal:
+    return Refusal(
+        "closed",
+        f"golden {n} is a pinned result, and no held change",
+        hint="bless or reject the change that was held because of it; or unpin it",
+    )
+
+
+def golden_held(n: int) -> Refusal:
+    return Refusal("closed", f"golden {n} is a held change, and no pinned result", hint="bless or reject it")
+
+
+def golden_closed(n: int) -> Refusal:
+    return Refusal(
+        "closed", f"golden {n} is closed", hint="it was blessed, rejected, replaced or unpinned; `pw goldens` says"
+    )
+
+
+def too_many_goldens() -> Refusal:
+    return Refusal(
+        "too-many",
+        f"{limits.GOLDENS_MAX} results of this world are pinned already",
+        hint="unpin one that matters less",
+    )
+
+
+def too_many_held() -> Refusal:
+    return Refusal(
+        "too-many",
+        f"{limits.HELD_CHANGES_MAX} changes of this world are held already",
+        hint="bless or reject some: `pw goldens` lists them",
     )
 
 

@@ -6,8 +6,22 @@ from collections import deque
 from dataclasses import replace
 
 from engine.hub import refusals
-from engine.hub.messages import Answer, AppendFailed, Call, Describe, Draft, Durable, Effect
+from engine.hub.messages import (
+    Answer,
+    AppendFailed,
+    Bless,
+    Call,
+    Describe,
+    Draft,
+    Durable,
+    Effect,
+    Pin,
+    RejectHeld,
+    Unpin,
+)
 from engine.hub.world import NUMBERED, Op, World, answer, end_run, refuse
+
+_OF_GOLDENS = ("golden-pinned", "golden-unpinned", "held", "held-rejected", "unchanged")
 
 
 def durable(world: World, event: Durable, effects: list[Effect]) -> None:
@@ -79,6 +93,10 @@ def _become_state(world: World, record: Draft) -> None:
     if record.kind == "revision":
         assert record.number == world.revision + 1, "a revision follows the head"
         world.revision = record.number
+        if isinstance(record.operation, Bless):
+            del world.held_changes[record.operation.held]
+    elif record.kind in _OF_GOLDENS:
+        _settle_golden(world, record)
     elif record.kind == "purge":
         world.purged = True
     elif record.kind == "describe":
@@ -88,6 +106,21 @@ def _become_state(world: World, record: Draft) -> None:
             world.archived = operation.archived
         if operation.frozen is not None:
             world.frozen = operation.frozen
+
+
+def _settle_golden(world: World, record: Draft) -> None:
+    """Of a blessing that did not come to a revision: a rejection alone leaves the held change as it was."""
+    operation = record.operation
+    if isinstance(operation, Bless | RejectHeld):
+        del world.held_changes[operation.held]
+    if record.kind == "held":
+        assert record.number is not None, "a held change is numbered"
+        world.held_changes[record.number] = None
+    elif isinstance(operation, Pin):
+        assert record.number is not None, "a golden is numbered"
+        world.goldens[record.number] = None
+    elif isinstance(operation, Unpin):
+        del world.goldens[operation.golden]
 
 
 def _close_incidents(world: World, seq: int) -> None:

@@ -50,7 +50,14 @@ MOVES = {
 }
 
 # Which count a record of a kind takes its number from; a kind that is not here has none.
-NUMBERED = {"revision": "revision", "rejection": "rejection", "call": "incident", "interrupted": "incident"}
+NUMBERED = {
+    "revision": "revision",
+    "rejection": "rejection",
+    "call": "incident",
+    "interrupted": "incident",
+    "golden-pinned": "golden",
+    "held": "golden",
+}
 
 
 class Op:
@@ -89,7 +96,7 @@ class Op:
         )
         self.revision = 0  # what it runs, or ran, on
         self.snapshot = 0  # the durable sequence that it reads, or read
-        self.rerun = 0
+        self.rerun = arrival.rerun
         self.wait_seq = 0  # while waiting: the sequence that must be durable before it runs again
         self.held: CallDone | None = None  # while held: what its run came to
         self.talk: Talk | None = None  # with other worlds, once it has asked one
@@ -135,7 +142,9 @@ class World:
         "durable_numbers",
         "durable_seq",
         "frozen",
+        "goldens",
         "held",
+        "held_changes",
         "id",
         "jobs",
         "next_numbers",
@@ -150,6 +159,7 @@ class World:
         "ready",
         "requests",
         "revision",
+        "running_max",
         "slots",
         "waiting",
     )
@@ -165,6 +175,8 @@ class World:
         self.data = VersionedData(loaded.rows, loaded.seq)
         self.requests = Requests(loaded.requests)
         self.closed = dict.fromkeys(loaded.closed_incidents)
+        self.goldens = dict.fromkeys(loaded.goldens)
+        self.held_changes = dict.fromkeys(loaded.held)  # that wait to be blessed or rejected
         # Drafted and not yet durable, in order; the numbers that follow them, and that follow the state.
         self.pending: deque[Draft] = deque()
         self.next_seq = loaded.seq + 1
@@ -172,6 +184,7 @@ class World:
             "revision": loaded.next_revision,
             "rejection": loaded.next_rejection,
             "incident": loaded.next_incident,
+            "golden": loaded.next_golden,
         }
         self.durable_numbers = dict(self.next_numbers)
         self.closing: dict[int, int] = {}  # incident -> the drafted record that closes it
@@ -181,6 +194,7 @@ class World:
         self.queue: OrderedDict[int, Op] = OrderedDict()  # calls and previews that wait for a slot
         self.queue_inner: OrderedDict[int, Op] = OrderedDict()  # those that other worlds' calls wait for
         self.slots = 0  # calls and previews that run or are being admitted
+        self.running_max = loaded.running_max or limits.CALLS_RUNNING_MAX
         self.admitted: deque[Op] = deque()  # asynchronous calls with a slot whose jobs begin now
         self.parked: dict[int, Op] = {}  # parked and ready
         self.ready: deque[Op] = deque()
@@ -236,6 +250,7 @@ def open_world(loaded: Loaded) -> World:
     """The hub of a world whose durable state is `loaded`; nothing is under way in it."""
     assert loaded.next_revision == loaded.revision + 1, "revisions are contiguous"
     assert loaded.next_rejection >= 1 and loaded.next_incident >= 1, "counted from 1"
+    assert all(0 < n < loaded.next_golden for n in (*loaded.goldens, *loaded.held)), "Invariant 17"
     world = World(loaded)
     check(world)
     return world
@@ -349,13 +364,13 @@ def check(world: World) -> None:
     )
     assert world.data.newest_seq < world.next_seq
     assert world.durable_numbers["revision"] == world.revision + 1, "Invariant 17"
-    assert 0 <= world.slots <= limits.CALLS_RUNNING_MAX
+    assert 0 <= world.slots <= world.running_max
     assert len(world.queue) + len(world.queue_inner) <= limits.CALLS_QUEUED_MAX
     assert len(world.changes_queued) <= limits.DEVELOPS_QUEUED_MAX
     if world.ops:
-        free = world.slots < limits.CALLS_RUNNING_MAX
+        free = world.slots < world.running_max
         if world.queue:
-            assert world.alone is not None or world.places_taken >= limits.CALLS_RUNNING_MAX, (
+            assert world.alone is not None or world.places_taken >= world.running_max, (
                 "a free slot is used"
             )
         if free:

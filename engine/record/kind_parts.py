@@ -57,13 +57,17 @@ class Write(Part, frozen=True, array_like=True):
 
 
 class PeerAnswer(Part, frozen=True):
-    """What another world answered to an operation's call number `ordinal`: JSON text, or the error's text."""
+    """What another world answered to an operation's call number `ordinal`: JSON text, or the error's text.
+
+    `kind` is the kind of failure where it is another than "threw".
+    """
 
     ordinal: int
     world: str
     function: str
     ok: bool
     value: bytes
+    kind: str = ""
 
 
 class Look(Part, frozen=True):

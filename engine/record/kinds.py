@@ -18,6 +18,7 @@ from engine.record.kind_parts import (
     Failure,
     HeapRef,
     Look,
+    Origin,
     Part,
     PeerAnswer,
     Request,
@@ -26,12 +27,19 @@ from engine.record.kind_parts import (
 
 
 class Genesis(Part, frozen=True, tag="genesis"):
+    """The first record. Of a copy `origin` says where it comes from: then `heap` is that state's, not a new world's.
+
+    `definitions` are then its catalogue; its checks and its data follow as records of their own.
+    """
+
     name: str
     engine: str
     engine_blob: str
     prelude_version: int
     heap: HeapRef
     request: Request | None = None
+    origin: Origin | None = None
+    definitions: list[Definition] = []
 
 
 class Revision(Part, frozen=True, tag="revision"):
@@ -75,6 +83,8 @@ class Unchanged(Part, frozen=True, tag="unchanged"):
 
 
 class Rejection(Part, frozen=True, tag="rejection"):
+    """An attempt that left no trace but this. `target` is the revision of a rollback, `seed` drew a check's inputs."""
+
     n: int
     base: int
     cause: str
@@ -90,6 +100,8 @@ class Rejection(Part, frozen=True, tag="rejection"):
     counterexample: str | None = None
     generator: str | None = None
     input: bytes | None = None
+    target: int | None = None
+    seed: int | None = None
 
 
 class Call(Part, frozen=True, tag="call"):
@@ -124,7 +136,10 @@ class Call(Part, frozen=True, tag="call"):
 
 
 class Preview(Part, frozen=True, tag="preview"):
-    """An `execute`: nothing of it lasts; `undone` is what it would have written."""
+    """An `execute`: nothing of it lasts; `undone` is what it would have written.
+
+    `overlay` is what the preview that called it would have written here before: it saw that over the data.
+    """
 
     expression: str
     revision: int
@@ -143,6 +158,7 @@ class Preview(Part, frozen=True, tag="preview"):
     answers: list[PeerAnswer] = []
     abandoned: list[str] = []
     looks: list[Look] = []
+    overlay: list[Write] = []
 
 
 class Interrupted(Part, frozen=True, tag="interrupted"):
@@ -277,6 +293,25 @@ class DataRestored(Part, frozen=True, tag="data-restored"):
     request: Request | None = None
 
 
+class DataCopied(Part, frozen=True, tag="data-copied"):
+    """Data that a copy begins with, as it was in its origin; of much data there are several of these."""
+
+    writes: list[Write]
+
+
+class Imported(Part, frozen=True, tag="imported"):
+    """The records before this one were made in another directory: here a new lineage begins.
+
+    `records` counts them and `head` is the hash of the last; `lineage` is drawn here, 16 hex digits, so two imports of
+    one recording are told apart. Calls that were admitted there and had no outcome end here: whoever admitted them
+    runs them, so here they are not run. Nor is a world made again by the request id that its genesis answered.
+    """
+
+    lineage: str
+    records: int
+    head: str
+
+
 Body = (
     Genesis
     | Revision
@@ -300,6 +335,8 @@ Body = (
     | GoldenUnpinned
     | Held
     | HeldRejected
+    | DataCopied
+    | Imported
 )
 
 
@@ -321,7 +358,7 @@ class Header(Part, frozen=True, array_like=True):
 def writes_of(body: Body | None) -> list[Write]:
     """What a record wrote into its world's data. A body that was erased wrote nothing, or its world is purged."""
     match body:
-        case Call() | DataRestored():
+        case Call() | DataRestored() | DataCopied():
             return body.writes
         case DataEdit():
             return [body.write]
