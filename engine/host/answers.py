@@ -103,10 +103,13 @@ class RolledBack(_Shape, frozen=True, omit_defaults=False):
 
 
 class PreviewOk(_Shape, frozen=True):
+    """`at` is the record whose moment it looked at, where that was not the present."""
+
     ok: bool
     value: msgspec.Raw
     rolled_back: RolledBack
     logs: list[str]
+    at: int | None = None
 
 
 class PreviewFailed(_Shape, frozen=True):
@@ -116,6 +119,16 @@ class PreviewFailed(_Shape, frozen=True):
     rolled_back: RolledBack
     logs: list[str]
     hint: str | None = None
+    at: int | None = None
+
+
+class Restored(_Shape, frozen=True):
+    """Data is as it was after record `at`, by record `seq`. A dry run has none: it says what would be written."""
+
+    ok: bool
+    at: int
+    restored: RolledBack
+    seq: int | None = None
 
 
 class Done(_Shape, frozen=True):
@@ -135,8 +148,8 @@ class Missing(_Shape, frozen=True):
 
 class Refused(_Shape, frozen=True):
     """Not admitted. `refused` is a code: busy, draining, read-only (503), request-conflict, archived, frozen,
-    quarantined, already-head, closed (409), purged (410), no-revision, no-incident (404), bad-reason, size (400),
-    storage (503)."""
+    quarantined, already-head, closed, no-call (409), purged, erased (410), no-revision, no-incident (404), bad-reason,
+    size (400), storage (503)."""
 
     ok: bool
     refused: str
@@ -157,6 +170,7 @@ OperationAnswer = (
     | CallFailed
     | PreviewOk
     | PreviewFailed
+    | Restored
     | Done
     | Missing
     | Refused
@@ -197,7 +211,10 @@ class DefinitionRow(_Shape, frozen=True, omit_defaults=False):
 
 
 class RevisionRow(_Shape, frozen=True):
+    """`seq` is the record that made it: the world was so from that moment on."""
+
     n: int
+    seq: int
     parent: int | None
     kind: str
     summary: str

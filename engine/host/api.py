@@ -40,6 +40,10 @@ class NotThere(Exception):
     """The world, revision, rejection, incident, definition or key asked for does not exist; the text says which."""
 
 
+class Gone(NotThere):
+    """It was there, and was erased with its world; the text says so."""
+
+
 class Upkeep(Struct, frozen=True):
     """How a long piece of upkeep ended: `report` are plain JSON values; `ok` False comes with an `error`."""
 

@@ -39,35 +39,20 @@ class LoadedWorld:
     unsettled: Sequence[tuple[int, kinds.Admitted]] = ()
 
 
-class Ledger:
-    """Called from any thread. Reads see everything durable (Invariant 2: and nothing more)."""
+class LedgerReads:
+    """What is asked of worlds' durable records, under one lock. `read` gives the queries."""
 
-    def __init__(self, disk: Disk, log: Log) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self._lock = FastRLock()
-        self._pending: deque[tuple[LogHead, list[Written]]] = deque()
-        self._projection = Projection(disk, log)
-
-    def durable(self, head: LogHead, written: list[Written]) -> None:
-        """A batch is durable; it is applied at the next read or `catch_up`."""
-        self._pending.append((head, written))
-
-    def catch_up(self) -> None:
-        """Apply what is durable."""
-        with self._lock:
-            while self._pending:
-                head, written = self._pending[0]
-                self._projection.apply(head, [(record.cursor, record.entry) for record in written])
-                self._pending.popleft()
-
-    def read(self) -> Projection:
-        """The projection, caught up. Use it under `lock`, on the host's thread or a lane."""
-        self.catch_up()
-        return self._projection
 
     @property
     def lock(self) -> FastRLock:
         return self._lock
+
+    def read(self) -> Queries:
+        """Use it under `lock`."""
+        raise AssertionError("a ledger has queries")
 
     def has(self, world: str) -> bool:
         with self._lock:
@@ -126,6 +111,32 @@ class Ledger:
 
     def body_of(self, cursor: Cursor) -> kinds.Body | None:
         return decode(self._log.read_at(cursor))[1]
+
+
+class Ledger(LedgerReads):
+    """Of now, called from any thread. Reads see everything durable (Invariant 2: and nothing more)."""
+
+    def __init__(self, disk: Disk, log: Log) -> None:
+        super().__init__(log)
+        self._pending: deque[tuple[LogHead, list[Written]]] = deque()
+        self._projection = Projection(disk, log)
+
+    def durable(self, head: LogHead, written: list[Written]) -> None:
+        """A batch is durable; it is applied at the next read or `catch_up`."""
+        self._pending.append((head, written))
+
+    def catch_up(self) -> None:
+        """Apply what is durable."""
+        with self._lock:
+            while self._pending:
+                head, written = self._pending[0]
+                self._projection.apply(head, [(record.cursor, record.entry) for record in written])
+                self._pending.popleft()
+
+    def read(self) -> Projection:
+        """The projection, caught up. Use it under `lock`, on the host's thread or a lane."""
+        self.catch_up()
+        return self._projection
 
     def warnings(self) -> list[str]:
         """What became of the projection's file, where that is not as it should be."""

@@ -11,9 +11,10 @@ from engine.clock.flicks import iso_from_flicks
 from engine.host import answers
 from engine.host.admission import Door
 from engine.host.api import NotThere
+from engine.host.ledger import LedgerReads
 from engine.host.parts import Parts
 from engine.host.replies import answer_of, check_row
-from engine.host.runtime import Runtime, Runtimes
+from engine.host.runtime import NO_PAGE, Runtime, Runtimes
 from engine.io.blobs import BlobError
 from engine.logic.syntax import free_names
 from engine.record import kinds
@@ -21,30 +22,24 @@ from engine.record.projection import rows as projected
 from engine.record.records import record_hash
 
 
-class Reads:
-    """The reading half of `api.Application`, on durable state only (Invariant 1)."""
+class WorldReads:
+    """What one world is, on durable state only (Invariant 1): that of `ledger`, of now or of a moment."""
 
     parts: Parts
-    runtimes: Runtimes
-    door: Door
 
-    def worlds(self, *, archived: bool = False) -> list[answers.WorldSummary]:
-        """The worlds in use; with `archived`, all."""
-        ledger = self.parts.ledger
-        with ledger.lock:
-            queries = ledger.read()
-            rows = queries.worlds(archived=None if archived else False)
-            return [_summary(row, queries.closed_incidents(row.id)) for row in rows]
+    @property
+    def ledger(self) -> LedgerReads:
+        return self.parts.ledger
 
     def world(self, world: str) -> answers.WorldSummary:
         row = self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             return _summary(row, ledger.read().closed_incidents(world))
 
     def functions(self, world: str) -> list[answers.DefinitionRow]:
         row = self._row(world)
-        rows = self.parts.ledger.definitions_at(world, row.revision)
+        rows = self.ledger.definitions_at(world, row.revision)
         names = frozenset(r.definition.name for r in rows)
         calls = {r.definition.name: sorted(names & free_names(r.definition.source)) for r in rows}
         return [_definition(r, calls) for r in rows]
@@ -57,12 +52,12 @@ class Reads:
 
     def source(self, world: str) -> dict[str, str]:
         row = self._row(world)
-        rows = self.parts.ledger.definitions_at(world, row.revision)
+        rows = self.ledger.definitions_at(world, row.revision)
         return {f"{r.definition.name}.js": _as_file(r.definition) for r in rows}
 
     def revisions(self, world: str, *, limit: int, before: int | None) -> answers.RevisionPage:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             page = ledger.read().revisions(world, limit=limit, before=before)
         return answers.RevisionPage(
@@ -71,21 +66,21 @@ class Reads:
 
     def revision(self, world: str, n: int) -> answers.RevisionRow:
         self._row(world)
-        row = self.parts.ledger.revision(world, n)
+        row = self.ledger.revision(world, n)
         if row is None:
             raise NotThere(f"no revision {n} in world {world}")
         return self._revision(row, with_source=True)
 
     def rejections(self, world: str, *, limit: int, before: int | None) -> answers.RejectionPage:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             page = ledger.read().rejections(world, limit=limit, before=before)
         return answers.RejectionPage(rejections=[_rejection(row) for row in page.rows], more=page.more)
 
     def rejection(self, world: str, n: int) -> answers.RejectionRow:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             row = ledger.read().rejection(world, n)
         if row is None:
@@ -94,14 +89,14 @@ class Reads:
 
     def incidents(self, world: str, *, limit: int, before: int | None) -> answers.IncidentPage:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             page = ledger.read().incidents(world, limit=limit, before=before)
         return answers.IncidentPage(incidents=[_incident(row) for row in page.rows], more=page.more)
 
     def incident(self, world: str, n: int) -> answers.IncidentRow:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             row = ledger.read().incident(world, n)
         if row is None:
@@ -110,7 +105,7 @@ class Reads:
 
     def data(self, world: str, *, prefix: str, after: str | None, limit: int) -> answers.DataPage:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             page = ledger.read().data(world, prefix=prefix, after=after, limit=limit)
         return answers.DataPage(
@@ -118,17 +113,19 @@ class Reads:
             more=page.more,
         )
 
-    def log(self, world: str, *, after: int, limit: int) -> answers.LogPage:
-        """Records with their bodies; a body that was erased is left out."""
+    def log(self, world: str, *, after: int, limit: int, until: int | None = None) -> answers.LogPage:
+        """Records with their bodies, none after `until`; a body that was erased is left out."""
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             page = ledger.read().records(world, after=after, limit=limit)
-        return answers.LogPage(records=[self._record(row) for row in page.rows], more=page.more)
+        rows = [row for row in page.rows if until is None or row.seq <= until]
+        more = page.more and len(rows) == len(page.rows) and rows[-1].seq != until
+        return answers.LogPage(records=[self._record(row) for row in rows], more=more)
 
     def checks(self, world: str) -> answers.CheckList:
         self._row(world)
-        ledger = self.parts.ledger
+        ledger = self.ledger
         with ledger.lock:
             enrolled, removed = ledger.read().checks(world), ledger.read().removed_checks(world)
         return answers.CheckList(
@@ -146,17 +143,89 @@ class Reads:
         )
 
     def grants(self, world: str) -> answers.Grants:
-        return answers.Grants(worlds=list(self._runtime(world).grants))
+        self._row(world)
+        ledger = self.ledger
+        with ledger.lock:
+            return answers.Grants(worlds=ledger.read().grants(world))
 
     def page(self, world: str) -> answers.PageAccess:
-        page = self._runtime(world).page
-        return answers.PageAccess(access=page.access, functions=page.functions, link_hash=page.link_hash)
+        self._row(world)
+        ledger = self.ledger
+        with ledger.lock:
+            return _page(ledger.read().page(world) or NO_PAGE)
 
     def graph(self, world: str) -> answers.Graph:
         rows = self.functions(world)
         return answers.Graph(
             calls={row.name: row.calls for row in rows}, called_by={row.name: row.called_by for row in rows}
         )
+
+    # ---- rows ------------------------------------------------------------------------------------------------------
+
+    def _row(self, world: str) -> projected.World:
+        ledger = self.ledger
+        with ledger.lock:
+            row = ledger.read().world(world)
+        if row is None:
+            raise NotThere(f"there is no world {world}")
+        return row
+
+    def _revision(self, row: projected.RevisionRow, *, with_source: bool) -> answers.RevisionRow:
+        body = row.body
+        heap = body.heap if body is not None else None
+        revision = body if isinstance(body, kinds.Revision) else None
+        return answers.RevisionRow(
+            n=row.n,
+            seq=row.seq,
+            parent=revision.parent if revision else None,
+            kind=row.cause,
+            summary=revision.summary if revision else "",
+            actor=row.actor,
+            at=iso_from_flicks(row.flick),
+            changes=revision.changes if revision else kinds.Changes(),
+            snapshot=heap.root if heap else "",
+            bytes=self._blob_bytes(heap.blob) if heap else 0,
+            source=revision.source if revision and with_source else None,
+        )
+
+    def _blob_bytes(self, blob: str) -> int:
+        try:
+            return self.parts.blobs.size_bytes(blob)
+        except BlobError:
+            return 0
+
+    def _record(self, row: projected.RecordRow) -> answers.LogRow:
+        entry = self.parts.log.read_at(row.cursor)
+        body = self.ledger.body_of(row.cursor)
+        return answers.LogRow(
+            seq=row.seq,
+            kind=row.kind,
+            actor=row.actor,
+            at=iso_from_flicks(row.flick),
+            hash=record_hash(entry.header),
+            body=msgspec.Raw(answers.record_as_json(body)) if body is not None else None,
+        )
+
+
+class Reads(WorldReads):
+    """The reading half of `api.Application`."""
+
+    runtimes: Runtimes
+    door: Door
+
+    def worlds(self, *, archived: bool = False) -> list[answers.WorldSummary]:
+        """The worlds in use; with `archived`, all."""
+        ledger = self.parts.ledger
+        with ledger.lock:
+            queries = ledger.read()
+            rows = queries.worlds(archived=None if archived else False)
+            return [_summary(row, queries.closed_incidents(row.id)) for row in rows]
+
+    def grants(self, world: str) -> answers.Grants:
+        return answers.Grants(worlds=list(self._runtime(world).grants))
+
+    def page(self, world: str) -> answers.PageAccess:
+        return _page(self._runtime(world).page)
 
     def operation(self, world: str, seq: int) -> answers.OperationState:
         """What became of an operation that was durably admitted as record `seq`."""
@@ -210,56 +279,11 @@ class Reads:
             "read_only": float(self.door.trouble is not None),
         }
 
-    # ---- rows ------------------------------------------------------------------------------------------------------
-
     def _runtime(self, world: str) -> Runtime:
         runtime = self.runtimes.get(world)
         if runtime is None:
             raise NotThere(f"there is no world {world}")
         return runtime
-
-    def _row(self, world: str) -> projected.World:
-        ledger = self.parts.ledger
-        with ledger.lock:
-            row = ledger.read().world(world)
-        if row is None:
-            raise NotThere(f"there is no world {world}")
-        return row
-
-    def _revision(self, row: projected.RevisionRow, *, with_source: bool) -> answers.RevisionRow:
-        body = row.body
-        heap = body.heap if body is not None else None
-        revision = body if isinstance(body, kinds.Revision) else None
-        return answers.RevisionRow(
-            n=row.n,
-            parent=revision.parent if revision else None,
-            kind=row.cause,
-            summary=revision.summary if revision else "",
-            actor=row.actor,
-            at=iso_from_flicks(row.flick),
-            changes=revision.changes if revision else kinds.Changes(),
-            snapshot=heap.root if heap else "",
-            bytes=self._blob_bytes(heap.blob) if heap else 0,
-            source=revision.source if revision and with_source else None,
-        )
-
-    def _blob_bytes(self, blob: str) -> int:
-        try:
-            return self.parts.blobs.size_bytes(blob)
-        except BlobError:
-            return 0
-
-    def _record(self, row: projected.RecordRow) -> answers.LogRow:
-        entry = self.parts.log.read_at(row.cursor)
-        body = self.parts.ledger.body_of(row.cursor)
-        return answers.LogRow(
-            seq=row.seq,
-            kind=row.kind,
-            actor=row.actor,
-            at=iso_from_flicks(row.flick),
-            hash=record_hash(entry.header),
-            body=msgspec.Raw(answers.record_as_json(body)) if body is not None else None,
-        )
 
 
 def _summary(row: projected.World, closed_incidents: list[int]) -> answers.WorldSummary:
@@ -298,6 +322,10 @@ def _definition(row: projected.DefinitionRow, calls: dict[str, list[str]]) -> an
 def _as_file(definition: kinds.Definition) -> str:
     """A text that `develop` takes again: the definition's own text, under its doc."""
     return definition.source + "\n"
+
+
+def _page(page: kinds.PageSet) -> answers.PageAccess:
+    return answers.PageAccess(access=page.access, functions=page.functions, link_hash=page.link_hash)
 
 
 def _rejection(row: projected.RejectionRow) -> answers.RejectionRow:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from engine.host import answers
+from engine.hub import messages as hub
 from engine.record import kinds
 
 
@@ -45,10 +48,20 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
                 hint="ask again under another request id",
                 incident=body.incident,
             )
+        case kinds.DataRestored():
+            return answers.Restored(ok=True, at=body.at, restored=changed_by(body.writes), seq=seq)
         case kinds.Genesis():
             return answers.Created(id=world, name=body.name, revision=0)
         case _:
             return answers.Done(ok=True, seq=seq)
+
+
+def changed_by(writes: Iterable[kinds.Write] | Iterable[hub.Write]) -> answers.RolledBack:
+    """The keys that writes set and delete."""
+    keys = [(write.key, write.value is not None) for write in writes]
+    return answers.RolledBack(
+        set=[key for key, is_set in keys if is_set], deleted=[key for key, is_set in keys if not is_set]
+    )
 
 
 def check_row(body: kinds.CheckEnrolled) -> answers.CheckRow:
@@ -89,10 +102,7 @@ def _answer_call(body: kinds.Call) -> answers.OperationAnswer:
 
 
 def _answer_preview(body: kinds.Preview) -> answers.OperationAnswer:
-    rolled_back = answers.RolledBack(
-        set=[write.key for write in body.undone if write.value is not None],
-        deleted=[write.key for write in body.undone if write.value is None],
-    )
+    rolled_back = changed_by(body.undone)
     if body.failure is None:
         assert body.value is not None, "a preview that did not fail has a value"
         return answers.PreviewOk(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastrlock.rlock import FastRLock
 
 from engine import limits
-from engine.host.ledger import Ledger
+from engine.host.ledger import LedgerReads
 from engine.logic.jobs import WrittenSource
 from engine.logic.source import file_of
 from engine.record import kinds
@@ -14,7 +14,7 @@ from engine.record import kinds
 class Sources:
     """A `SourceLookup`, called on VM threads when an error is made readable. Reads the world's history once."""
 
-    def __init__(self, ledger: Ledger, world: str) -> None:
+    def __init__(self, ledger: LedgerReads, world: str) -> None:
         self._ledger = ledger
         self._world = world
         self._lock = FastRLock()

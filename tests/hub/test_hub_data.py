@@ -171,6 +171,22 @@ class AgainstEveryState(RuleBasedStateMachine):
         seq = self.floor + (self.durable - self.floor) * share // 4
         assert self.data.get(key, seq) == self.states[seq].get(key)
 
+    @rule(prefix=KEYS, writes=st.dictionaries(KEYS, st.sampled_from([b"1", b"2"]), max_size=4))
+    def writes_to(self, prefix: str, writes: dict[str, bytes]) -> None:
+        rows = [(key, value) for key, value in sorted(writes.items()) if key.startswith(prefix)]
+        made = self.data.writes_to(prefix, rows)
+        state = self.states[-1]
+        expected = {key: value for key, value in state.items() if not key.startswith(prefix)} | dict(rows)
+        after = dict(state)
+        for write in made:
+            assert state.get(write.key) != write.value, "nothing is written that is there"
+            if write.value is None:
+                del after[write.key]
+            else:
+                after[write.key] = write.value
+        assert after == expected
+        assert [write.key for write in made] == sorted(write.key for write in made)
+
     @rule(
         prefix=KEYS,
         after=st.one_of(st.none(), KEYS),
