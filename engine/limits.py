@@ -60,6 +60,17 @@ GENERATOR_NODES_MAX = 1000
 GENERATOR_DEPTH_MAX = 40
 GENERATOR_STRATEGIES_MAX = 2000
 
+# Goldens: pinned results, and changes that are held because of them
+GOLDENS_MAX = 64  # pinned in one world
+GOLDEN_BYTES_MAX = 256 * KIB  # of all that is kept to run one pinned call again
+GOLDEN_NAME_CHARS_MAX = 100
+HELD_CHANGES_MAX = 64  # open in one world
+OUTCOME_BYTES_MAX = 16 * KIB  # of an outcome that is kept; of a larger one its hash is
+OUTCOME_ARGS_BYTES_MAX = 4 * KIB  # of a call's arguments as a held change shows them
+TRIED_CALLS_MAX = 200  # the last recorded calls that a change is tried against
+TRIED_FUEL_MAX = 10 * CALL_FUEL_MAX  # for all of these together, and for all pinned calls together
+DRY_RUNS_MAX = 2  # at once, of one world
+
 # Calls
 CALLS_RUNNING_MAX = 8
 CALLS_QUEUED_MAX = 1000
@@ -156,6 +167,16 @@ assert (
 assert CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX <= LOG_BATCH_BYTES_MAX, (
     "so does a revision, and a rollback to any"
 )
+assert (
+    CATALOGUE_BYTES_MAX + 4 * SOURCE_BYTES_MAX + 2 * GOLDENS_MAX * OUTCOME_BYTES_MAX <= LOG_BATCH_BYTES_MAX
+), "and one that blesses"
+assert (
+    SOURCE_BYTES_MAX
+    + (TRIED_CALLS_MAX + GOLDENS_MAX) * (2 * OUTCOME_BYTES_MAX + OUTCOME_ARGS_BYTES_MAX)
+    + 2 * MIB
+    <= LOG_BATCH_BYTES_MAX
+), "and a held change"
+assert GOLDEN_BYTES_MAX > OUTCOME_BYTES_MAX + OUTCOME_ARGS_BYTES_MAX, "a pin keeps more than it shows"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
 assert LOG_BATCH_BYTES_MAX < RECORDING_CHUNK_BYTES_MAX, "a record fits in a chunk"

@@ -16,11 +16,11 @@ CODES = (
     "no-revision",
     "no-incident",
     "no-key",
+    "size",
     "no-golden",
     "no-call",
     "differs",
     "too-many",
-    "size",
     "closed",
     "request-conflict",
     "storage",
@@ -113,7 +113,7 @@ def incident_closed(incident: int) -> Refusal:
 
 
 def no_golden(n: int, *, newest: int) -> Refusal:
-    hint = f"what was pinned or held has the numbers 1 to {newest}" if newest else "nothing was pinned or held"
+    hint = f"they are numbered 1 to {newest}" if newest else "nothing was pinned or held"
     return Refusal("no-golden", f"there is no golden {n}", hint=hint)
 
 
@@ -130,8 +130,24 @@ def golden_held(n: int) -> Refusal:
 
 
 def golden_closed(n: int) -> Refusal:
+    return Refusal("closed", f"golden {n} is closed", hint="it was blessed, rejected, replaced or unpinned")
+
+
+def no_call(seq: int, reason: str) -> Refusal:
+    return Refusal("no-call", f"call: record {seq} {reason}", hint="`pw log` lists the world's records")
+
+
+def differs(seq: int, now: str) -> Refusal:
     return Refusal(
-        "closed", f"golden {n} is closed", hint="it was blessed, rejected, replaced or unpinned; `pw goldens` says"
+        "differs",
+        f"call: record {seq} comes to something else at the head: {now}",
+        hint="what is pinned must hold now; pin a newer call",
+    )
+
+
+def golden_too_large(what: str, size: int, size_max: int) -> Refusal:
+    return Refusal(
+        "size", f"call: {what} is {size}; at most {size_max} is allowed", hint="pin a call that needs less"
     )
 
 
