@@ -80,3 +80,11 @@ class Look(Part, frozen=True):
     world: str
     answer: bytes
     refused: str | None = None
+
+
+class Origin(Part, frozen=True):
+    """Where a copy comes from: a world, the record after which it was copied, and that record's hash."""
+
+    world: str
+    seq: int
+    hash: str

@@ -304,7 +304,8 @@ class Imported(Part, frozen=True, tag="imported"):
 
     `records` counts them and `head` is the hash of the last; `lineage` is drawn here, 16 hex digits, so two imports of
     one recording are told apart. Calls that were admitted there and had no outcome end here: whoever admitted them
-    runs them, so here they are not run. Nor is a world made again by the request id that its genesis answered.
+    runs them, so here they are not run. Grants and who may open the page are as of a new world, until the operator says
+    them here, and the request id of its creation is forgotten.
     """
 
     lineage: str

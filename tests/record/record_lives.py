@@ -17,6 +17,7 @@ from engine.record.kinds import (
     CheckEnrolled,
     Checkpoint,
     CheckRemoved,
+    DataCopied,
     DataEdit,
     DataRestored,
     Definition,
@@ -29,6 +30,7 @@ from engine.record.kinds import (
     HeapRef,
     Held,
     HeldRejected,
+    Imported,
     IncidentClosed,
     Interrupted,
     Look,
@@ -300,6 +302,8 @@ EVERY_KIND: list[Body] = [
     held(6),
     unchanged(4, blesses=6),
     GoldenUnpinned(2, "nobody asks it any more"),
+    DataCopied([Write("k", b"3"), Write("k3", b"[]")]),
+    Imported("0123456789abcdef", 32, "4" * 64),
     Purge("asked"),
 ]
 """One of each, as one world could have them."""

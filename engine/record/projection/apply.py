@@ -179,6 +179,7 @@ class Applier:
         if body is not None:
             world.name, world.heap, world.prelude_version = body.name, body.heap, body.prelude_version
             world.engine, world.engine_blob = body.engine, body.engine_blob
+            self._insert_definitions(world, 0, body.definitions)
         self._insert_revision(world, header, body, n=0, cause="genesis")
 
     def _revision(self, world: WorldState, header: Header, body: kinds.Revision | None) -> None:
@@ -195,11 +196,14 @@ class Applier:
                 (body.n, world.no, pack(name)),
             )
             world.definitions -= self._db.changes()
+        self._insert_definitions(world, body.n, body.definitions)
+
+    def _insert_definitions(self, world: WorldState, n: int, definitions: list[kinds.Definition]) -> None:
         self._db.executemany(
             "INSERT OR REPLACE INTO definitions VALUES (?,?,?,NULL,?)",
-            [(world.no, pack(d.name), body.n, to_bytes(d)) for d in body.definitions],
+            [(world.no, pack(d.name), n, to_bytes(d)) for d in definitions],
         )
-        world.definitions += len(body.definitions)
+        world.definitions += len(definitions)
 
     def _insert_revision(
         self, world: WorldState, header: Header, body: Body | None, *, n: int, cause: str
@@ -259,7 +263,10 @@ class Applier:
         )
 
     def _data_changed(
-        self, world: WorldState, header: Header, body: kinds.DataEdit | kinds.DataRestored | None
+        self,
+        world: WorldState,
+        header: Header,
+        body: kinds.DataEdit | kinds.DataRestored | kinds.DataCopied | None,
     ) -> None:
         for write in kinds.writes_of(body):
             self._data[world.no, pack(write.key)] = (write.value, header.seq)
@@ -272,6 +279,12 @@ class Applier:
         world.frozen = world.frozen if body.frozen is None else body.frozen
         if body.read_bodies_kept_flicks is not None:
             world.read_bodies_kept_flicks = body.read_bodies_kept_flicks
+
+    def _imported(self, world: WorldState, header: Header, body: kinds.Imported | None) -> None:
+        """A new lineage: what was promised elsewhere is not promised here (see `kinds.Imported`)."""
+        self._flush()
+        self._standing.imported(world.no, header)
+        self._touched[world.id] = world
 
     def _purge(self, world: WorldState, header: Header, body: kinds.Purge | None) -> None:
         """What is left is what a rebuild finds when all bodies before this record are gone."""
@@ -300,6 +313,8 @@ _APPLY: dict[str, Callable[[Applier, WorldState, Header, Any], None]] = {
     "interrupted": Applier._interrupted,
     "data-edit": Applier._data_changed,
     "data-restored": Applier._data_changed,
+    "data-copied": Applier._data_changed,
+    "imported": Applier._imported,
     "describe": Applier._describe,
     "purge": Applier._purge,
     "checkpoint": Applier._checkpoint,

@@ -86,6 +86,14 @@ class Standing:
             (header.seq, no, body.admitted_flick, str(body.seed)),
         )
 
+    def imported(self, no: int, header: Header) -> None:
+        """Nobody may open the page or be called before the operator says so here; what was admitted ends."""
+        self._db.execute("DELETE FROM settings WHERE world = ?", (no,))
+        self._db.execute("DELETE FROM requests WHERE world = ? AND kind = 'genesis'", (no,))
+        self._db.execute(
+            "UPDATE admitted SET outcome_seq = ? WHERE world = ? AND outcome_seq IS NULL", (header.seq, no)
+        )
+
     def _end(self, no: int, incident: int, how: str, seq: int, reason: bytes, value: bytes | None) -> None:
         self._db.execute(
             "INSERT OR REPLACE INTO endings VALUES (?,?,?,?,?,?)", (no, incident, how, seq, reason, value)
