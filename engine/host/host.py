@@ -17,6 +17,7 @@ from engine.host.admission import Door
 from engine.host.api import Done, Upkeep
 from engine.host.bodies import body_of
 from engine.host.creation import Creations
+from engine.host.incident_replay import IncidentReplays
 from engine.host.jobs import Jobs
 from engine.host.parts import Parts
 from engine.host.peers import Session, answered
@@ -51,7 +52,7 @@ class _Op:
     """Of a preview: what it would have written in the worlds that it reached."""
 
 
-class Host(Reads):
+class Host(Reads, IncidentReplays):
     """Implements `api.Application`. `live()` and `simulated()` build it."""
 
     def __init__(self, parts: Parts, shell: Shell, *, open_disk: Callable[[str], Disk]) -> None:
@@ -278,7 +279,8 @@ class Host(Reads):
 
         operation: hub.Operation
         if session is not None:
-            operation = hub.TryCall(ask.function, ask.args, effect.path, session)
+            overlay = tuple(session.of(ask.world).items())
+            operation = hub.TryCall(ask.function, ask.args, effect.path, session, overlay)
         else:
             operation = hub.Call(ask.function, ask.args, effect.path)
         self._submit(

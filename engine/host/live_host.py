@@ -8,6 +8,7 @@ from engine.clock.real import RealClock
 from engine.host.answers import OperationAnswer
 from engine.host.api import Upkeep
 from engine.host.host import Host
+from engine.host.incident_replay import Replayed
 from engine.host.machine import machine
 from engine.host.opening import open_parts
 from engine.host.shell import LiveShell
@@ -47,6 +48,14 @@ class LiveHost(Host):
         report = asyncio.get_running_loop().create_future()
         self.backup(directory, done=report.set_result)
         return await asyncio.shield(report)
+
+    async def replay(
+        self, world: str, n: int, *, source: str | None = None, commonjs: str | None = None
+    ) -> Replayed:
+        """Run an incident again, to be looked at. Raises NotThere."""
+        replayed = asyncio.get_running_loop().create_future()
+        self.replay_incident(world, n, source=source, commonjs=commonjs, done=replayed.set_result)
+        return await asyncio.shield(replayed)
 
     async def start(self) -> None:
         """Finish what the last process left, and begin the background upkeep."""

@@ -10,6 +10,7 @@ from engine.clock.clock import SimClock
 from engine.host.answers import OperationAnswer
 from engine.host.api import Upkeep
 from engine.host.host import Host
+from engine.host.incident_replay import Replayed
 from engine.host.machine import machine
 from engine.host.opening import Machine, open_parts
 from engine.host.runtime import Runtime
@@ -70,6 +71,14 @@ class SimulatedHost(Host):
     def back_up(self, directory: str) -> Upkeep:
         """Back up into one of `disks`."""
         return self._await(lambda done: self.backup(directory, done=done))
+
+    def replay(
+        self, world: str, n: int, *, source: str | None = None, commonjs: str | None = None
+    ) -> Replayed:
+        """Run an incident again."""
+        return self._await(
+            lambda done: self.replay_incident(world, n, source=source, commonjs=commonjs, done=done)
+        )
 
     def shut_down(self) -> None:
         """Drain, seal, and let go of the directory."""

@@ -29,6 +29,7 @@ from engine.logic.jobs import (
 from engine.logic.park import HeapDelta, Park, Waiting
 from engine.logic.source import Program, SourceError, expression_program
 from engine.logic.vm import Interrupt, Job, JobResult, text_of, wtf8
+from engine.logic.watching import Watcher
 
 OUTCOME = b"="
 _KINDS_OF_MARK: dict[bytes, FailureKind] = {b"-": "threw", b"!": "syntax"}
@@ -48,6 +49,7 @@ def call(
     peers: Peers = _ALONE,
     source_lookup: SourceLookup,
     interrupt: Interrupt | None = None,
+    watcher: Watcher | None = None,
 ) -> CallOutcome | Waiting:
     """Call a definition with a JSON array of arguments; a class is constructed.
 
@@ -67,6 +69,7 @@ def call(
         fuel_max=fuel,
         source_lookup=source_lookup,
         interrupt=interrupt,
+        watcher=watcher,
     )
     return operation.run(image, request, seed=seed)
 
@@ -83,6 +86,7 @@ def execute(
     peers: Peers = _ALONE,
     source_lookup: SourceLookup,
     interrupt: Interrupt | None = None,
+    watcher: Watcher | None = None,
 ) -> CallOutcome | Waiting:
     """Evaluate one expression as strict code: a preview, whose writes the caller lists and forgets."""
     size = len(wtf8(expression))
@@ -101,6 +105,7 @@ def execute(
         fuel_max=fuel,
         source_lookup=source_lookup,
         interrupt=interrupt,
+        watcher=watcher,
     )
     return operation.run(image, program_request(b"x", program), seed=seed)
 
@@ -118,6 +123,7 @@ def resume(
     peers: Peers = _ALONE,
     source_lookup: SourceLookup,
     interrupt: Interrupt | None = None,
+    watcher: Watcher | None = None,
 ) -> CallOutcome | Waiting:
     """Go on with one answer: to the ask `ordinal`, JSON text or, if it is not `ok`, an error's message.
 
@@ -127,7 +133,9 @@ def resume(
     if ordinal not in park.journal.unanswered:
         return Waiting((), park)
     journal = park.journal.copy()
-    del journal.unanswered[ordinal]
+    asked = journal.unanswered.pop(ordinal)
+    if watcher is not None:
+        watcher.heard(ordinal, asked, ok, value)
     journal.peer_bytes += len(value)
     if not ok and kind != "threw":
         journal.refuse(failure_kind(kind), f"Error: {text_of(value)}")
@@ -140,6 +148,7 @@ def resume(
         fuel_max=park.fuel_max,
         source_lookup=source_lookup,
         interrupt=interrupt,
+        watcher=watcher,
     )
     if journal.is_over_peer_bytes:
         return operation.failed("size", PEER_BYTES_SPENT, fuel=park.fuel_used)
@@ -175,6 +184,7 @@ class _Operation:
     fuel_max: int
     source_lookup: SourceLookup
     interrupt: Interrupt | None
+    watcher: Watcher | None = None
 
     def run(
         self, image: HeapImage, request: bytes, *, seed: int | None, fuel_used: int = 0
@@ -187,7 +197,7 @@ class _Operation:
                 clock_ms=milliseconds_of(self.flick),
                 seed=seed,
                 fuel=self.fuel_max - fuel_used,
-                host=self.host,
+                host=self.host if self.watcher is None else self.watcher.around(self.host),
                 park=True,
                 interrupt=self.interrupt,
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from engine.host import answers
+from engine.host import answers, incident_answers
 from engine.host.answers import as_json
 
 JSON = b"application/json"
@@ -20,6 +20,7 @@ STATUS_OF_ANSWER: dict[type, int] = {
     answers.RefusedCheck: 422,
     answers.CallFailed: 422,
     answers.PreviewFailed: 422,
+    incident_answers.TryRejected: 422,
     answers.Missing: 404,
 }
 STATUS_OF_REFUSAL = {
@@ -33,6 +34,8 @@ STATUS_OF_REFUSAL = {
     "quarantined": 409,
     "already-head": 409,
     "purged": 410,
+    "erased": 410,
+    "no-call": 409,
     "closed": 409,
     "no-incident": 404,
     "no-revision": 404,

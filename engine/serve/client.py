@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.host import answers
+from engine.host import answers, incident_answers
 from engine.serve.answers import Page
 from engine.serve.wire import (
     ClientError,
@@ -195,6 +195,15 @@ class Client(Wire):
         self, world: str, n: int, *, request_id: str | None = None
     ) -> answers.CallOk | answers.CallFailed:
         return self._called(path_of(world, "incidents", str(n), "retry"), {}, request_id)
+
+    def replay_incident(
+        self, world: str, n: int, *, source: str | None = None, commonjs: str | None = None
+    ) -> incident_answers.IncidentReplayed | incident_answers.TryRejected:
+        """Run an incident again; with `source`, once more on what a develop of that would make."""
+        body = given({"source": source, "commonjs": commonjs})
+        value = self._change("POST", path_of(world, "incidents", str(n), "replay"), body, None)
+        shape = incident_answers.TryRejected if "status" in value else incident_answers.IncidentReplayed
+        return built(value, shape)
 
     def answer_incident(
         self, world: str, n: int, value: Any, *, reason: str = "", request_id: str | None = None

@@ -130,6 +130,18 @@ class AnswerIncident(Body, frozen=True, kw_only=True):
     reason: Note = ""
 
 
+class ReplayIncident(Input, frozen=True, kw_only=True):
+    """The body may be left out. `source` is an edit to be tried, as develop takes one; `commonjs` goes with it."""
+
+    source: str | None = None
+    commonjs: str | None = None
+
+    def check(self) -> None:
+        super().check()
+        if self.commonjs is not None and self.source is None:
+            raise BadId("commonjs", "names the library that source is, and there is no source")
+
+
 class DismissIncident(Body, frozen=True, kw_only=True):
     reason: Note
 

@@ -198,6 +198,8 @@ def _built_as(value: Any, shape: Any) -> Any:
     inner = get_args(shape)
     if shape is msgspec.Raw or (msgspec.Raw in inner and value is not None):
         return msgspec.Raw(canonical_json(value))
+    if type(None) in inner and value is not None and len(inner) == 2:
+        return _built_as(value, next(of_type for of_type in inner if of_type is not type(None)))
     if get_origin(shape) is list:
         return [_built_as(member, inner[0]) for member in value]
     if isinstance(shape, type) and issubclass(shape, msgspec.Struct):

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine import ids
 from engine.host import LiveHost, answers
+from engine.host import incident_answers as shapes
 from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
@@ -35,6 +36,13 @@ async def retry(host: LiveHost, asked: Asked) -> Any:
         function=row.function, args=bytes(row.args), retries=row.n, asynchronous=asked.wants_no_wait
     )
     return await called(host, asked, operation)
+
+
+async def replay(host: LiveHost, asked: Asked) -> Any:
+    """Run an incident again, step by step: what it read, wrote, printed, asked and heard. With `source`, once more on
+    what a develop of that would make. Nothing is recorded and nothing changes."""
+    body = asked.body
+    return await host.replay(asked.params["world"], _n(asked), source=body.source, commonjs=body.commonjs)
 
 
 async def answer(host: LiveHost, asked: Asked) -> Any:
@@ -69,6 +77,13 @@ ENDPOINTS = (
     ),
     Endpoint("GET", _ONE, incident, (answers.IncidentRow,)),
     Endpoint("POST", _ONE + "/retry", retry, CALL_ANSWERS, body=inputs.Retry),
+    Endpoint(
+        "POST",
+        _ONE + "/replay",
+        replay,
+        (shapes.IncidentReplayed, shapes.TryRejected, answers.Refused),
+        body=inputs.ReplayIncident,
+    ),
     Endpoint("POST", _ONE + "/answer", answer, _CLOSED, body=inputs.AnswerIncident),
     Endpoint("POST", _ONE + "/dismiss", dismiss, _CLOSED, body=inputs.DismissIncident),
 )
