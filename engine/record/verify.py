@@ -56,9 +56,14 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
     for bad in blobs.problems():
         damaged.add(bad.blob, str(bad))
     records = _Records(blobs, root_of, damaged)
-    problems += records.verify(log)
+    is_readable = True
+    try:
+        problems.extend(records.verify(log))
+    except LogError as error:  # in what an index vouched for: found when it is read
+        is_readable = False
+        problems += [] if problems else [_of_log(error)]
     problems += damaged.problems()
-    if not records.unreadable:
+    if is_readable and not records.unreadable:
         problems += _verify_projection(shadow, log)
     return problems
 

@@ -102,3 +102,12 @@ def test_a_purge_whose_process_ended_at_once_is_finished_by_the_next_collection(
     host = simulated(6, disk=disk, segment_bytes_max=96 * 1024)
     assert host.collect().ok
     assert holding(disk) == []
+
+
+def test_a_purged_world_says_that_it_is_after_a_restart_too(disk: Disk) -> None:
+    host = purged(disk)
+    world = next(world.id for world in host.worlds(archived=True) if world.purged)
+    host.shut_down()
+    again = simulated(6, disk=disk, segment_bytes_max=96 * 1024)
+    for operation in (hub.EditData("k", b"1", "late"), hub.Execute("1+1"), hub.Develop("1", "late")):
+        assert again.perform(world, operation).refused == "purged"

@@ -7,10 +7,12 @@ from directories import Directory
 from record_lives import NO_HEAP, Book, call, checkpoint, edit, revision, root_of
 
 from engine.io.disk import read_file, write_file_durably
+from engine.io.file_log import FileLog
 from engine.io.mem_blobs import MemBlobs
 from engine.io.real_disk import RealDisk
 from engine.io.sim_disk import SimDisk
 from engine.io.sim_entropy import SimEntropy
+from engine.limits import SECTOR_BYTES
 from engine.record.kinds import Checkpoint, HeapRef
 from engine.record.projection.projection import FILE
 from engine.record.verify import verify
@@ -207,3 +209,11 @@ def test_a_checkpoint_is_of_its_snapshot_and_not_of_what_was_written_since(home)
     home.book.write("trip", edit("k1", b"9"))
     home.book.write("trip", early)
     assert found(closed(home)) == []
+
+
+def test_rot_behind_a_batch_that_an_index_vouches_for_is_told_and_not_raised(home):
+    home.log.close()
+    FileLog(home.disk, SimEntropy("again"))  # begins another segment, and keeps the first one's index
+    path = "log/0000000001.seg"
+    rot(home, path, at=2 * SECTOR_BYTES - 1)
+    assert any(path in told and "in its last sector has changed" in told for told in found(home))

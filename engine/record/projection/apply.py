@@ -149,7 +149,7 @@ class Applier:
         if world is None:
             world = self._worlds[entry.world] = WorldState(len(self._worlds) + 1, entry.world)
             world.created_flick = header.flick
-        if header.seq != world.seq + 1 or header.previous != world.hash:
+        if not self._follows(world, header):
             raise RecordRotten(
                 entry.world,
                 entry.seq,
@@ -158,6 +158,9 @@ class Applier:
         world.seq, world.hash = header.seq, record_hash(entry.header)
         self._touched[world.id] = world
         return world
+
+    def _follows(self, world: WorldState, header: Header) -> bool:
+        return header.seq == world.seq + 1 and header.previous == world.hash
 
     def _flush(self) -> None:
         db = self._db
@@ -291,7 +294,7 @@ class Applier:
         self._flush()
         for table in OF_ONE_WORLD:
             self._db.execute(f"DELETE FROM {table} WHERE world = ?", (world.no,))
-        blank = WorldState(world.no, world.id, archived=True, frozen=True, purged=True)
+        blank = WorldState(world.no, world.id, archived=True, frozen=True, purged=True, next_revision=1)
         for name in ("created_flick", "seq", "hash"):
             setattr(blank, name, getattr(world, name))
         self._worlds[world.id] = self._touched[world.id] = blank
