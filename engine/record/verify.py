@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from engine.io.blobs import BlobError
+import msgspec
+
+from engine.io.blobs import BlobError, Blobs
 from engine.io.disk import Disk, DiskError
 from engine.io.entropy import Entropy
 from engine.io.file_blobs import FileBlobs
 from engine.io.file_log import FileLog
-from engine.io.log import Log, LogError
+from engine.io.log import Log, LogEntry, LogError
 from engine.io.log_survey import verify_log
 from engine.io.shadow_disk import ShadowDisk
 from engine.record import heaps
@@ -31,6 +33,7 @@ from engine.record.records import RecordRefused
 LOG_DIRECTORY = "log"
 _FROM_BACKUP = "Bring it back from a backup"
 _NEEDED_TOLD_MAX = 3
+_RECORDS_A_STEP = 256
 _NEVER_MIND = "Nothing is lost: it is derived, and the next start builds it again"
 
 RootOf = Callable[[bytes, bytes], str]
@@ -68,10 +71,41 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
     return problems
 
 
-class _Records:
-    """One pass over the log: chains, data, and the blobs that records name."""
+class Verifying(msgspec.Struct, frozen=True):
+    """How far the verifying of one world is: records, those without a body, blobs looked at, what was found."""
 
-    def __init__(self, blobs: FileBlobs, root_of: RootOf | None, damaged: _Damaged) -> None:
+    records: int = 0
+    erased: int = 0
+    blobs: int = 0
+    problems: list[Problem] = []
+
+
+def verify_world(log: Log, blobs: Blobs, world: str, *, root_of: RootOf | None = None) -> Iterator[Verifying]:
+    """Verify one world's chain, and every blob that its records name; nothing is executed. The last step says all.
+
+    A step takes little time, so that other work comes in between. Raises LogError.
+    """
+    damaged = _Damaged()
+    records = _Records(blobs, root_of, damaged)
+    problems: list[Problem] = []
+    count = erased = looked_at = 0
+    for _, entry in log.read(world):
+        count += 1
+        erased += entry.body is None
+        problems += records.take(entry)
+        if count % _RECORDS_A_STEP == 0:
+            yield Verifying(count, erased, looked_at, problems)
+    for found in records.verify_blobs():
+        looked_at += 1
+        problems += found
+        yield Verifying(count, erased, looked_at, problems)
+    yield Verifying(count, erased, looked_at, [*problems, *damaged.problems()])
+
+
+class _Records:
+    """One pass over records: chains, data, and the blobs that records name."""
+
+    def __init__(self, blobs: Blobs, root_of: RootOf | None, damaged: _Damaged) -> None:
         self.unreadable = False
         self._damaged = damaged
         self._blobs = blobs
@@ -84,13 +118,18 @@ class _Records:
     def verify(self, log: Log) -> Iterator[Problem]:
         for _, entries in log.scan():
             for _, entry in entries:
-                chain = self._chains.setdefault(entry.world, Chain(entry.world))
-                body, problems = chain.check(entry)
-                yield from problems
-                self.unreadable = self.unreadable or bool(problems)
-                if body is not None:
-                    yield from self._take(entry.world, entry.seq, body)
-        yield from self._verify_blobs()
+                yield from self.take(entry)
+        for found in self.verify_blobs():
+            yield from found
+
+    def take(self, entry: LogEntry) -> Iterator[Problem]:
+        """The next record of its world."""
+        chain = self._chains.setdefault(entry.world, Chain(entry.world))
+        body, problems = chain.check(entry)
+        yield from problems
+        self.unreadable = self.unreadable or bool(problems)
+        if body is not None:
+            yield from self._take(entry.world, entry.seq, body)
 
     def _take(self, world: str, seq: int, body: Body) -> Iterator[Problem]:
         data = self._data.setdefault(world, _Data())
@@ -127,19 +166,31 @@ class _Records:
                 what = f"expected the data {body.data_digest}, got {held}"
                 yield Problem(f"blob {body.data_blob}", what, _FROM_BACKUP, seq)
 
-    def _verify_blobs(self) -> Iterator[Problem]:
+    def verify_blobs(self) -> Iterator[list[Problem]]:
+        """What is wrong with each blob that a record names; of some `damaged` hears instead."""
         told: set[str | HeapRef] = set()  # membership only
+        heap_blobs = {ref.blob for refs in self._heaps.values() for ref in refs}
         for world, named in self._others.items():
             for blob, seq in named.items():
                 if self._damaged.has(blob) or not self._blobs.has(blob):
                     self._damaged.add(blob, "missing")
                     self._damaged.needed(blob, world, seq)
                     told.add(blob)
+                elif blob not in heap_blobs:
+                    self._verify_other(world, seq, blob)
+                yield []
         for world, refs in self._heaps.items():
             for ref, seq in refs.items():
                 if ref not in told and ref.blob not in told:
                     told.add(ref)
-                    yield from self._verify_heap(world, seq, ref)
+                    yield list(self._verify_heap(world, seq, ref))
+
+    def _verify_other(self, world: str, seq: int, blob: str) -> None:
+        try:
+            self._blobs.get(blob)
+        except BlobError as error:
+            self._damaged.add(blob, str(error))
+            self._damaged.needed(blob, world, seq)
 
     def _verify_heap(self, world: str, seq: int, ref: HeapRef) -> Iterator[Problem]:
         try:
