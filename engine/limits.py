@@ -69,6 +69,7 @@ OUTCOME_BYTES_MAX = 16 * KIB  # of an outcome that is kept; of a larger one its 
 OUTCOME_ARGS_BYTES_MAX = 4 * KIB  # of a call's arguments as a held change shows them
 TRIED_CALLS_MAX = 200  # the last recorded calls that a change is tried against
 TRIED_FUEL_MAX = 10 * CALL_FUEL_MAX  # for all of these together, and for all pinned calls together
+TRIED_SLICE_FUEL = FUEL_PER_SECOND_ABOUT // 10  # of a dry run, before others have their turn
 DRY_RUNS_MAX = 2  # at once, of one world
 
 # Calls
@@ -116,6 +117,8 @@ RECORDING_MEMORY_BYTES_MAX = 1024 * MIB  # of records and blobs that are held in
 PROJECTION_COMMIT_RECORDS = 512
 PROJECTION_WAL_PAGES_MAX = 4096
 MOMENT_RECORDS_STEP = 1024  # applied at once when a world's past is looked up
+PAST_ROWS_KEPT_MAX = 200_000  # of moments that were looked at; the newest one is kept whatever it has
+PAST_LOOKS_MAX = 100  # moments that are being made, and tries in them that run or wait
 IMAGES_KEPT_BYTES_MAX = 256 * MIB
 RECENT_BODIES_KEPT_MAX = 256
 CHECKPOINT_RECORDS = 10_000
@@ -147,6 +150,11 @@ STEPS_MAX = 5000
 STEPS_BYTES_MAX = 2 * MIB
 STEP_VALUE_BYTES_MAX = 16 * KIB
 STEP_BYTES_ABOUT = 32  # what a step takes beside its texts
+
+# Replays
+REPLAY_SECTION_RECORDS = 256  # where there are no checkpoints to look between
+DIFFERENCES_MAX = 20  # of one record that diverged
+DIFFERENCE_CHARS_MAX = 200
 
 # Answers in pages
 PAGE_ROWS_DEFAULT = 100

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from engine.host.engines import Engines
 from engine.host.images import Images, Pins
-from engine.host.ledger import Ledger
+from engine.host.ledger import Ledger, LedgerReads
+from engine.io.blobs import Blobs
 from engine.io.disk import Disk, Lock
 from engine.io.entropy import Entropy
 from engine.io.file_blobs import FileBlobs
 from engine.io.file_log import FileLog
 from engine.record.inflight import InFlight
 from engine.record.kinds import HeapRef
+
+
+class JobParts(Protocol):
+    """What jobs use of a host: a replay gives them its own."""
+
+    @property
+    def blobs(self) -> Blobs: ...
+
+    @property
+    def ledger(self) -> LedgerReads: ...
+
+    @property
+    def engines(self) -> Engines: ...
+
+    @property
+    def images(self) -> Images: ...
+
+    @property
+    def pins(self) -> Pins: ...
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine import limits
 from engine.host import answers
-from engine.host.ledger import Ledger
+from engine.host.ledger import LedgerReads
 from engine.hub import messages as hub
 from engine.logic.jobs import FailureKind
 
@@ -14,7 +14,7 @@ from engine.logic.jobs import FailureKind
 class PeerView:
     """The `Peers` of one job, called on a VM thread: grants and catalogues as they are now."""
 
-    def __init__(self, ledger: Ledger, world: str, grants: Sequence[str], path: tuple[str, ...]) -> None:
+    def __init__(self, ledger: LedgerReads, world: str, grants: Sequence[str], path: tuple[str, ...]) -> None:
         self._ledger = ledger
         self._world = world
         self._grants = grants

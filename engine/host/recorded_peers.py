@@ -6,12 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.host.peers import PeerView
 from engine.logic import Ask, text_of
-from engine.logic.jobs import FailureKind, failure_kind
+from engine.logic.jobs import FailureKind, Peers, failure_kind
 from engine.record import kinds
-
-_NO_ANSWER = ": no answer within "
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +35,12 @@ class Told:
 
 
 def told_of(body: kinds.Body) -> list[Told]:
-    """What a recorded call heard, in that order. An interrupted one has no record of it.
-
-    A record does not say which kind of failure an answer was. Only a time-out is told from an error of the other world,
-    and only where nobody caught it: then the call failed with it.
-    """
+    """What a recorded call heard, in that order. An interrupted one has no record of it."""
     if not isinstance(body, kinds.Call):
         return []
-    timed_out = body.failure is not None and body.failure.kind == "timeout"
     return [
-        Told(
-            answer.ordinal,
-            answer.world,
-            answer.function,
-            answer.ok,
-            answer.value,
-            "timeout" if timed_out and not answer.ok and _NO_ANSWER in text_of(answer.value) else "threw",
-        )
-        for answer in body.answers
+        Told(a.ordinal, a.world, a.function, a.ok, a.value, failure_kind(a.kind or "threw"))
+        for a in body.answers
     ]
 
 
@@ -72,7 +57,7 @@ def next_answer(told: Sequence[Told], waiting: Sequence[Ask]) -> tuple[Told, Ask
 class RecordedPeers:
     """The `Peers` of an operation that runs again. What it did not look at then is shown as it is now."""
 
-    def __init__(self, looks: Sequence[kinds.Look], present: PeerView) -> None:
+    def __init__(self, looks: Sequence[kinds.Look], present: Peers) -> None:
         self._looks = {(look.what, look.world): look for look in looks}
         self._present = present
         self._shown_now: dict[tuple[str, str], None] = {}
@@ -91,7 +76,7 @@ class RecordedPeers:
             return self._present.functions(world)
         return [(row["name"], row["kind"], row["doc"], row["params"]) for row in json.loads(look.answer)]
 
-    def may_call(self, world: str) -> tuple[FailureKind, str] | None:
+    def may_call(self, world: str) -> tuple[str, str] | None:
         look = self._recorded("call", world)
         if look is None:
             return self._present.may_call(world)
