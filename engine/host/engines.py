@@ -8,7 +8,7 @@ from fastrlock.rlock import FastRLock
 
 from engine.host.images import Pins
 from engine.io.blobs import Blobs
-from engine.logic import Engine, VmPool
+from engine.logic import Engine, EngineRefused, VmPool
 
 
 class EngineForeign(Exception):
@@ -38,11 +38,23 @@ class Engines:
     def pool_for(self, identity: str, blob: str) -> VmPool:
         """The pool for heaps of an engine. Raises EngineForeign, BlobMissing, BlobRotten."""
         pool = self._pools.get(identity)
-        if pool is not None:
-            return pool
+        return pool if pool is not None else self._be(identity, lambda: self._blobs.get(blob))
+
+    def require(self, identity: str, wasm: bytes) -> None:
+        """Whether this installation can be an engine whose binary is at hand. Raises EngineForeign."""
+        if identity not in self._pools:
+            self._be(identity, lambda: wasm)
+
+    def _be(self, identity: str, binary: Callable[[], bytes]) -> VmPool:
         with self._lock:
             if identity not in self._pools:
-                engine, loaded = self._load(self._blobs.get(blob))
+                try:
+                    engine, loaded = self._load(binary())
+                except EngineRefused as refused:
+                    raise EngineForeign(
+                        f"this world's heap runs on engine '{identity}', which this installation, '{self.identity}', "
+                        f"cannot be: {refused}"
+                    ) from None
                 if engine.identity != identity:
                     loaded.close()
                     raise EngineForeign(

@@ -17,11 +17,16 @@ from engine.host.admission import Door
 from engine.host.api import Done, Upkeep
 from engine.host.bodies import body_of
 from engine.host.creation import Creations
+from engine.host.dry_runs import DryRuns
+from engine.host.golden_reads import GoldenReads
 from engine.host.incident_replay import IncidentReplays
 from engine.host.jobs import Jobs
+from engine.host.landing import Arrivals
 from engine.host.parts import Parts
+from engine.host.past import PastLooks
 from engine.host.peers import Session, answered
 from engine.host.reads import Reads
+from engine.host.recordings import Recordings
 from engine.host.recovery import HOST, recover
 from engine.host.replies import answer_of
 from engine.host.runtime import Runtime, Runtimes
@@ -52,7 +57,7 @@ class _Op:
     """Of a preview: what it would have written in the worlds that it reached."""
 
 
-class Host(Reads, IncidentReplays):
+class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
     """Implements `api.Application`. `live()` and `simulated()` build it."""
 
     def __init__(self, parts: Parts, shell: Shell, *, open_disk: Callable[[str], Disk]) -> None:
@@ -61,7 +66,8 @@ class Host(Reads, IncidentReplays):
         self.runtimes = Runtimes(parts)
         self.door = Door(parts, shell)
         self._writer = Writer(parts.log, shell, on_durable=self._durable, on_failed=self._append_failed)
-        self._creations = Creations(parts, self.runtimes, self._writer)
+        self._arrivals = Arrivals(parts, shell, self._writer, self.door, self._drain_further)
+        self._creations = Creations(parts, self.runtimes, self._writer, self._arrivals)
         self._jobs = Jobs(parts, quick=shell.is_deep)
         self._keeper = Keeper(parts, shell, open_disk)
         self._ops: dict[int, _Op] = {}
@@ -93,7 +99,7 @@ class Host(Reads, IncidentReplays):
     ) -> None:
         runtime = self._open(world)
         if runtime is None:
-            done(answers.Missing(ok=False, error=f"there is no world {world}", hint="`pw worlds` lists them"))
+            self.absent(world, operation, actor=actor, done=done)
             return
         request = self.door.request(operation, request_id)
         refusal = self.door.refuse(runtime, operation, request)
@@ -151,6 +157,7 @@ class Host(Reads, IncidentReplays):
     def recover(self) -> None:
         """Settle what the last process left (see `recovery`)."""
         recover(self.parts, self.runtimes, self.admit)
+        self.end_cut_off_copies(actor=HOST)
 
     # ---- upkeep -----------------------------------------------------------------------------------------------------
 
@@ -298,7 +305,8 @@ class Host(Reads, IncidentReplays):
             if isinstance(body, kinds.Revision):
                 runtime.catalogue = draft.detail.catalogue  # the change lock is held until it is durable
             op = self._ops.get(draft.op)
-            if op is not None and effect.urgent and draft.actor != HOST:
+            is_outcome = draft.kind != "admitted"  # whose operation goes on: its slot must not name this record
+            if op is not None and effect.urgent and draft.actor != HOST and is_outcome:
                 self._mark_drafted(runtime, op, draft)
             self._writer.put(
                 body,
@@ -363,6 +371,7 @@ class Host(Reads, IncidentReplays):
         """A purge forgets the world's bodies as soon as it is durable; a long tail is checkpointed."""
         if any(isinstance(body, kinds.Purge) for body in bodies):
             self._keeper.erase(runtime.id)
+            self.pasts.forget(runtime.id)
         elif runtime.wants_checkpoint() and not self.door.draining:
             runtime.checkpointing()
             self.admit(runtime, hub.Checkpoint(), actor=HOST, request=None, done=lambda _: None)

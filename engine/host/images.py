@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from fastrlock.rlock import FastRLock
 
@@ -166,6 +167,14 @@ class Pins:
             blob = blobs.put(content)
             self._counts[blob] = self._counts.get(blob, 0) + 1
             return blob
+
+    def put_many(self, blobs: Blobs, contents: Sequence[bytes]) -> list[str]:
+        """Store and pin each, with few syncs."""
+        with self.lock:
+            names = blobs.put_many(contents)
+            for blob in names:
+                self._counts[blob] = self._counts.get(blob, 0) + 1
+            return names
 
     def landed(self, blob: str) -> None:
         """The record that names it is durable, or never will be."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any, Protocol
 
 from engine import limits
 from engine.clock.clock import SimClock
-from engine.host.answers import OperationAnswer
-from engine.host.api import Upkeep
+from engine.host.answers import OperationAnswer, Refused
+from engine.host.api import NotThere, Upkeep
+from engine.host.dry_runs import DryRan
 from engine.host.host import Host
 from engine.host.incident_replay import Replayed
 from engine.host.machine import machine
 from engine.host.opening import Machine, open_parts
+from engine.host.past import Past
+from engine.host.past_tries import Tried, Try
+from engine.host.recording_answers import ImportAnswer
 from engine.host.runtime import Runtime
-from engine.host.shell import SimShell
+from engine.host.shell import Failed, SimShell
 from engine.hub import messages as hub
 from engine.hub.messages import Operation
 from engine.io.disk import Disk
@@ -64,6 +69,10 @@ class SimulatedHost(Host):
         while self.shell.step():
             pass
 
+    def is_idle(self) -> bool:
+        """Nobody waits for an answer, and every record is written."""
+        return not self._ops and self._writer.idle() and self._creations.idle()
+
     def collect(self) -> Upkeep:
         """Collect blobs and expired bodies now."""
         return self._await(lambda done: self.gc(done=done))
@@ -78,6 +87,82 @@ class SimulatedHost(Host):
         """Run an incident again."""
         return self._await(
             lambda done: self.replay_incident(world, n, source=source, commonjs=commonjs, done=done)
+        )
+
+    def try_develop(self, world: str, develop: hub.Develop) -> DryRan:
+        """What a develop would come to; nothing is recorded."""
+        return self._await(lambda done: self.dry_run(world, develop, done=done))
+
+    def past(self, world: str, at: int) -> Past | Refused | NotThere:
+        """The world as it was after its record `at`."""
+        return self._await(lambda done: self.look(world, at, done=done))
+
+    def tried_in_past(self, world: str, at: int, what: Try) -> Tried | Refused | NotThere:
+        """Preview in the past."""
+        return self._await(lambda done: self.try_in_past(world, at, what, done=done))
+
+    def bring_back(
+        self,
+        world: str,
+        at: int,
+        *,
+        prefix: str = "",
+        reason: str = "as it was",
+        dry_run: bool = False,
+        actor: str = "operator",
+        request_id: str | None = None,
+    ) -> OperationAnswer | NotThere:
+        """Bring data back."""
+        return self._await(
+            lambda done: self.restore_data(
+                world,
+                at,
+                prefix=prefix,
+                reason=reason,
+                dry_run=dry_run,
+                actor=actor,
+                request_id=request_id,
+                done=done,
+            )
+        )
+
+    def exported(self, world: str, *, until: int | None = None, redact: bool = False) -> bytes:
+        """The world's recording. Raises NotThere, RecordingRefused."""
+        pieces = self.recording(world, until=until, redact=redact)
+        gone_through = self._await(lambda done: self.shell.work("upkeep", lambda: b"".join(pieces), done))
+        if isinstance(gone_through, Failed):
+            raise gone_through.error
+        return gone_through
+
+    def imported(
+        self,
+        recording: bytes,
+        *,
+        name: str | None = None,
+        actor: str = "operator",
+        request_id: str | None = None,
+    ) -> ImportAnswer:
+        """Import a recording; with `name`, as a copy."""
+        return self._await(
+            lambda done: self.import_recording(
+                lambda: BytesIO(recording), name=name, actor=actor, request_id=request_id, done=done
+            )
+        )
+
+    def copied(
+        self,
+        world: str,
+        name: str,
+        *,
+        at: int | None = None,
+        actor: str = "operator",
+        request_id: str | None = None,
+    ) -> OperationAnswer:
+        """Copy a world. Raises NotThere."""
+        return self._await(
+            lambda done: self.copy_world(
+                world, at=at, name=name, actor=actor, request_id=request_id, done=done
+            )
         )
 
     def shut_down(self) -> None:

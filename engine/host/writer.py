@@ -6,8 +6,9 @@ as none is in flight; the others ride along, or start one after a short delay.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine import limits
@@ -15,7 +16,7 @@ from engine.host.shell import Failed, Shell
 from engine.io.file_log import FileLog
 from engine.io.log import Cursor, LogEntry, LogHead
 from engine.record.kinds import Body
-from engine.record.records import FIRST_SEQ, encode, genesis_previous
+from engine.record.records import FIRST_SEQ, encode, genesis_previous, record_hash
 
 
 class Written(NamedTuple):
@@ -58,7 +59,7 @@ class Writer:
         self._on_durable = on_durable
         self._on_failed = on_failed
         self._chains: dict[str, Chain] = {}
-        self._queue: deque[tuple[LogEntry, str]] = deque()
+        self._queue: deque[list[tuple[LogEntry, str]]] = deque()  # each: of one batch
         self._in_flight: list[tuple[LogEntry, str]] = []
         self._urgent = False
         self._cancel_delay: Callable[[], None] | None = None
@@ -73,10 +74,22 @@ class Writer:
         assert seq == chain.seq + 1, f"Invariant 6: {world} continues at {chain.seq + 1}, not {seq}"
         entry, entry_hash = encode(body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash)
         chain.seq, chain.hash = seq, entry_hash
-        self._queue.append((entry, entry_hash))
+        self._queue.append([(entry, entry_hash)])
         self._urgent = self._urgent or urgent
         self._start_when_due()
         return entry
+
+    def put_together(self, entries: Sequence[LogEntry]) -> None:
+        """Queue records of one world, made elsewhere, that become durable in one batch or not at all."""
+        chain = self._chain(entries[0].world)
+        together = []
+        for entry in entries:
+            assert entry.seq == chain.seq + 1, f"Invariant 6: {entry.world} continues at {chain.seq + 1}"
+            chain.seq, chain.hash = entry.seq, record_hash(entry.header)
+            together.append((entry, chain.hash))
+        self._queue.append(together)
+        self._urgent = True
+        self._start_when_due()
 
     def idle(self) -> bool:
         return not self._queue and not self._in_flight
@@ -113,12 +126,15 @@ class Writer:
             self._cancel_delay()
             self._cancel_delay = None
         size_bytes = 0
-        while self._queue and len(self._in_flight) < limits.LOG_BATCH_RECORDS_MAX:
-            entry = self._queue[0][0]
-            size_bytes += len(entry.header) + len(entry.body or b"")
-            if self._in_flight and size_bytes > limits.LOG_BATCH_BYTES_MAX:
+        while self._queue:
+            together = self._queue[0]
+            size_bytes += sum(len(entry.header) + len(entry.body or b"") for entry, _ in together)
+            count = len(self._in_flight) + len(together)
+            if self._in_flight and (
+                count > limits.LOG_BATCH_RECORDS_MAX or size_bytes > limits.LOG_BATCH_BYTES_MAX
+            ):
                 break
-            self._in_flight.append(self._queue.popleft())
+            self._in_flight += self._queue.popleft()
         self._urgent = self._urgent and bool(self._queue)
         entries = [entry for entry, _ in self._in_flight]
         self._shell.work("log", lambda: self._write(entries), self._appended)
@@ -143,7 +159,7 @@ class Writer:
     def _fall_back(self, batch: list[tuple[LogEntry, str]], error: BaseException) -> None:
         """Nothing of this batch counts, nor what was queued behind it on the same chains."""
         worlds: dict[str, int] = {}
-        for entry, _ in [*batch, *self._queue]:
+        for entry, _ in itertools.chain(batch, *self._queue):
             chain = self._chains[entry.world]
             chain.fall_back()
             worlds[entry.world] = chain.durable_seq

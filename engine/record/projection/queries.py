@@ -52,6 +52,8 @@ _REQUEST = (
     "SELECT worlds.id, requests.id, requests.hash, requests.seq, flick"
     " FROM requests JOIN worlds ON world = no"
 )
+_ONLY_DATA = "('call', 'preview', 'data-edit', 'data-restored')"
+"""Kinds of which most records are known here by their data alone."""
 _RECORD = "SELECT seq, kind, actor, flick, segment, batch, position FROM records"
 
 
@@ -66,13 +68,15 @@ class Queries(StandingQueries, PinnedQueries):
     def worlds(self, archived: bool | None = None) -> list[World]:
         """All worlds, archived ones only or the others only, in the order of their creation."""
         rows = self._rows(f"{_WORLD} WHERE archived IS ? OR ? IS NULL ORDER BY no", (archived, archived))
-        return [_world(row) for row in rows]
+        return [world for world in map(_world, rows) if world.id not in self.arriving]
 
     def newest_flick(self) -> int:
         """The flick of the last record that was applied; 0 before the first."""
         return int(self._rows("SELECT flick FROM applied")[0][0])
 
     def world(self, world: str) -> World | None:
+        if world in self.arriving:
+            return None
         return _one(_world, self._rows(f"{_WORLD} WHERE id = ?", (world,)))
 
     # ---- revisions and what they define
@@ -192,6 +196,21 @@ class Queries(StandingQueries, PinnedQueries):
     def record(self, world: str, seq: int) -> RecordRow | None:
         sql = f"{_RECORD} WHERE world = {_NO} AND seq = ?"
         return _one(_record, self._rows(sql, (world, seq)))
+
+    def newest_calls(self, world: str, until: int, limit: int) -> list[RecordRow]:
+        """The last calls up to record `until`, newest first."""
+        sql = f"{_RECORD} WHERE world = {_NO} AND seq <= ? AND kind = 'call' ORDER BY seq DESC LIMIT ?"
+        return [_record(row) for row in self._rows(sql, (world, until, limit))]
+
+    def records_but_data(self, world: str, until: int) -> list[RecordRow]:
+        """The records up to `until` that left more here than data, their own row or a request id; oldest first."""
+        sql = (
+            f"{_RECORD} WHERE world = {_NO} AND seq <= ? AND (kind NOT IN {_ONLY_DATA}"
+            " OR seq IN (SELECT seq FROM incidents WHERE world = records.world)"
+            " OR seq IN (SELECT seq FROM endings WHERE world = records.world)"
+            " OR seq IN (SELECT outcome_seq FROM admitted WHERE world = records.world)) ORDER BY seq"
+        )
+        return [_record(row) for row in self._rows(sql, (world, until))]
 
     def checkpoint(self, world: str, at: int | None = None) -> CheckpointRow | None:
         """The newest checkpoint, or the newest that is not above sequence `at`."""

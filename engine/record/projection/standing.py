@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import apsw
@@ -113,7 +113,12 @@ _OF = "world = (SELECT no FROM worlds WHERE id = ?)"
 
 
 class StandingQueries:
-    """Questions about these rows; `_rows` runs one statement."""
+    """Questions about these rows; `_rows` runs one statement.
+
+    `arriving` are worlds of which not all records are here yet: for everybody who asks they are not there.
+    """
+
+    arriving: Collection[str] = ()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         raise AssertionError("a projection runs statements")
@@ -163,7 +168,7 @@ class StandingQueries:
     def worlds_with_unsettled(self) -> list[str]:
         """In the order of their creation."""
         sql = "SELECT id FROM worlds WHERE no IN (SELECT world FROM admitted WHERE outcome_seq IS NULL) ORDER BY no"
-        return [world for (world,) in self._rows(sql)]
+        return [world for (world,) in self._rows(sql) if world not in self.arriving]
 
     def _setting(self, world: str, kind: str) -> bytes | None:
         rows = self._rows(f"SELECT body FROM settings WHERE {_OF} AND kind = ?", (world, kind))

@@ -1,0 +1,393 @@
+"""Worlds that leave as recordings, come as recordings, and are copied.
+
+A recording is read to its end before anything of it is believed; then its blobs are stored, and its records written as
+they are, so the world keeps its id and its record hashes (Invariant 20). What a world of that id here does not have
+is never put behind what it has: only a world that is not here, or was cut off, can be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from engine import limits
+from engine.clock.flicks import iso_from_flicks
+from engine.host import answers
+from engine.host.admission import Door
+from engine.host.api import Done, Gone, NotThere
+from engine.host.copies import blobs_under, copied_entries
+from engine.host.creation import Creations, request_of
+from engine.host.engines import EngineForeign
+from engine.host.images import root_of
+from engine.host.landing import Arrivals, Marker
+from engine.host.parts import Parts
+from engine.host.recording_answers import AlreadyHere, ImportAnswer, Imported, Verified
+from engine.host.shell import Failed, Shell
+from engine.host.upkeep import Keeper
+from engine.hub import messages as hub
+from engine.io.blobs import BlobError, Blobs
+from engine.io.disk import DiskError
+from engine.io.log import LogEntry, LogError
+from engine.record import kinds
+from engine.record.heaps import HeapRefused
+from engine.record.moments import Moment, NoMoment, projection_at
+from engine.record.recording import (
+    BlobPart,
+    Manifest,
+    RecordingRefused,
+    batches_of,
+    bytes_of,
+    read_recording,
+    write_recording,
+)
+from engine.record.recording_format import Source
+from engine.record.recording_reading import read_parts
+from engine.record.records import FIRST_SEQ, RecordRefused, decode_header, encode, record_hash
+from engine.record.verify import verify_world
+
+_BLOBS_AT_ONCE = 64
+OpenSource = Callable[[], Source]
+"""Opens what is imported at its beginning, as often as it is asked; on the upkeep lane."""
+ImportDone = Callable[[ImportAnswer], None]
+
+
+class Proved(NamedTuple):
+    """What reading a recording to its end found. `hash_there` is that of its record with our last one's number,
+    `our_hash` that of ours with its last one's number; None where there is none.
+    """
+
+    manifest: Manifest
+    newest_flick: int
+    size_bytes: int
+    hash_there: str | None
+    our_hash: str | None
+
+
+class Recordings:
+    """The part of a host that deals in recordings. What `done` hears comes once."""
+
+    parts: Parts
+    shell: Shell
+    door: Door
+    _creations: Creations
+    _arrivals: Arrivals
+    _keeper: Keeper
+
+    world: Callable[[str], answers.WorldSummary]
+
+    # ---- leaving
+
+    def recording(self, world: str, *, until: int | None = None, redact: bool = False) -> Iterator[bytes]:
+        """The world's recording in pieces; to be gone through on the upkeep lane. Raises NotThere, Gone.
+
+        Going through it raises RecordingRefused, before the first piece, and what a damaged directory raises.
+        """
+        self._present(world)
+        return write_recording(self.parts.log, self.parts.blobs, world, until=until, redact=redact)
+
+    def verification(self, world: str) -> Iterator[Verified]:
+        """Verify a world step by step, on the upkeep lane; the last step says all. Raises NotThere."""
+        self.world(world)
+        for step in verify_world(self.parts.log, self.parts.blobs, world, root_of=root_of):
+            yield Verified(
+                world=world,
+                records=step.records,
+                erased=step.erased,
+                blobs=step.blobs,
+                problems=step.problems,
+            )
+
+    def _present(self, world: str) -> answers.WorldSummary:
+        summary = self.world(world)
+        if summary.purged:
+            raise Gone(f"world {world} was purged: what it recorded is erased")
+        return summary
+
+    # ---- coming
+
+    def import_recording(
+        self,
+        source: OpenSource,
+        *,
+        name: str | None = None,
+        actor: str,
+        request_id: str | None = None,
+        done: ImportDone,
+    ) -> None:
+        """Make the recording's world one of this directory; with `name`, a copy of what it was at its end."""
+        if refusal := self.door.closed():
+            done(refusal)
+            return
+
+        def proved(result: Proved | Failed) -> None:
+            if isinstance(result, Failed):
+                done(self._import_refused(result.error))
+            elif name is not None:
+                self._import_copy(source, result.manifest, name, actor, request_id, done)
+            else:
+                self._import_proved(source, result, actor, done)
+
+        self.shell.work("upkeep", lambda: self._prove(source()), proved)
+
+    def absent(self, world: str, operation: hub.Operation, *, actor: str, done: Done) -> None:
+        """Answer an operation on a world that is not there, or not whole: it can only be purged."""
+        if isinstance(operation, hub.Purge) and self.is_cut_off(world):
+            self._purge_cut_off(world, operation.reason, actor, done)
+        else:
+            done(
+                self._arrivals.refusal(world)
+                or answers.Missing(
+                    ok=False, error=f"there is no world {world}", hint="`pw worlds` lists them"
+                )
+            )
+
+    def end_cut_off_copies(self, *, actor: str) -> None:
+        """Nobody was told of them, and nobody can go on with them."""
+        for world in self._arrivals.cut_off_copies():
+            self._purge_cut_off(world, "its copying was cut off", actor, lambda _: None)
+
+    def _purge_cut_off(self, world: str, reason: str, actor: str, done: Done) -> None:
+        def purged(answer: answers.OperationAnswer) -> None:
+            if isinstance(answer, answers.Done):
+                self._keeper.erase(world)
+            done(answer)
+
+        flick = self.shell.clock.now_flicks()
+        self._creations.purge(world, reason=reason, actor=actor, flick=flick, done=purged)
+
+    def is_cut_off(self, world: str) -> bool:
+        """Whether the world's import was cut off: it can be imported again, or purged."""
+        return self._arrivals.cut_off(world) is not None
+
+    def _prove(self, source: Source) -> Proved:
+        """Read all of it. Raises RecordingRefused, EngineForeign."""
+        log, size_bytes, newest_flick = self.parts.log, 0, 0
+        hash_there = our_hash = None
+        parts = read_parts(source)
+        manifest = next(parts)
+        assert isinstance(manifest, Manifest), "a recording begins with its manifest"
+        self._require(manifest)
+        last = log.last(manifest.world)
+        for part in parts:
+            if isinstance(part, BlobPart):
+                if part.name == manifest.engine_blob:
+                    self.parts.engines.require(manifest.engine, part.content)
+                continue
+            assert isinstance(part, list), "there is one manifest"
+            for entry in part:
+                size_bytes += bytes_of(entry)
+                newest_flick = max(newest_flick, decode_header(entry).flick)
+                if last is not None and entry.seq == last[0]:
+                    hash_there = record_hash(entry.header)
+        end_seq = FIRST_SEQ + manifest.records - 1
+        if last is not None and end_seq <= last[0]:
+            our_hash = record_hash(next(iter(log.read(manifest.world, end_seq)))[1].header)
+        return Proved(manifest, newest_flick, size_bytes, hash_there, our_hash)
+
+    def _require(self, manifest: Manifest) -> None:
+        """Whether it can be a world at all. Raises RecordingRefused."""
+        if manifest.redacted:
+            raise RecordingRefused(
+                "it is redacted: without its data it is no world. It can be replayed (pw replay FILE) and verified; "
+                "to have the world here export it without --redact"
+            )
+        if manifest.prelude_version > self.parts.prelude_version:
+            raise RecordingRefused(
+                f"its world is on prelude {manifest.prelude_version}; this installation has prelude "
+                f"{self.parts.prelude_version}. Import it with the version that exported it"
+            )
+
+    def _import_proved(self, source: OpenSource, proved: Proved, actor: str, done: ImportDone) -> None:
+        """The recording is sound; is there a place for its world?"""
+        manifest, world = proved.manifest, proved.manifest.world
+        marker = Marker(manifest.records + 1, manifest.head)
+        refusal = self.door.closed() or self._place_refused(proved, marker)
+        if refusal is not None:
+            done(refusal)
+            return
+        if self.parts.log.last(world) is not None and self._arrivals.cut_off(world) is None:
+            done(AlreadyHere(world, manifest.name, manifest.records, manifest.head))
+            return
+        last = self.parts.log.last(world)
+        from_seq = FIRST_SEQ if last is None else last[0] + 1
+        lineage = self.parts.entropy.draw(8).hex()
+        imported, _ = encode(
+            kinds.Imported(lineage, manifest.records, manifest.head),
+            world=world,
+            seq=FIRST_SEQ + manifest.records,
+            actor=actor,
+            flick=self.shell.clock.now_flicks(),
+            previous=manifest.head,
+        )
+        pinned: list[str] = []
+
+        def landed(refusal: answers.Refused | None) -> None:
+            done(refusal or Imported(world, manifest.name, manifest.records, manifest.head, lineage))
+
+        self._arrivals.land(
+            world,
+            batches_of(self._arriving(source, from_seq, imported, pinned)),
+            lambda: marker,
+            pinned=pinned,
+            refused=self._import_refused,
+            done=landed,
+        )
+
+    def _place_refused(self, proved: Proved, marker: Marker) -> answers.Refused | None:
+        manifest, world = proved.manifest, proved.manifest.world
+        last, cut_off = self.parts.log.last(world), self._arrivals.cut_off(world)
+        if cut_off is not None:
+            if cut_off == marker and (last is None or last[1] in (proved.hash_there, manifest.head)):
+                return self._clock_refused(proved)
+            return self._arrivals.refusal(world)
+        if self._arrivals.has(world) or self._creations.pending(world):
+            return self._arrivals.refusal(world) or _refused(
+                "importing", f"world {world} is just being made", "ask again in a moment"
+            )
+        if last is None:
+            return self._clock_refused(proved)
+        if self.world(world).purged:
+            return _refused(
+                "purged",
+                f"world {world} was purged here, for ever",
+                "import it as a copy: pw import FILE --as NAME",
+            )
+        if proved.our_hash == manifest.head:
+            return None
+        return _refused(
+            "exists",
+            f"there is another world {world} here: it is not what the recording goes on from, or has fewer records",
+            "import it as a copy: pw import FILE --as NAME",
+        )
+
+    def _clock_refused(self, proved: Proved) -> answers.Refused | None:
+        """What comes in several batches must not be of the future: other worlds' request ids would be forgotten."""
+        now_flicks = self.shell.clock.now_flicks()
+        in_parts = (
+            proved.manifest.records >= limits.LOG_BATCH_RECORDS_MAX
+            or proved.size_bytes >= limits.LOG_BATCH_BYTES_MAX - limits.MIB
+        )
+        if not in_parts or proved.newest_flick <= now_flicks:
+            return None
+        return _refused(
+            "clock",
+            f"it was recorded until {iso_from_flicks(proved.newest_flick)}, and it is only "
+            f"{iso_from_flicks(now_flicks)} here",
+            "set this machine's clock, or import it as a copy: pw import FILE --as NAME",
+        )
+
+    def _arriving(
+        self, source: OpenSource, from_seq: int, imported: LogEntry, pinned: list[str]
+    ) -> Iterator[LogEntry]:
+        """The records from a sequence on, once all blobs are durable (Invariant 7); on the upkeep lane."""
+        waiting: list[bytes] = []
+        for part in read_parts(source()):
+            if isinstance(part, BlobPart):
+                waiting.append(part.content)
+            if waiting and (not isinstance(part, BlobPart) or len(waiting) == _BLOBS_AT_ONCE):
+                pinned += self.parts.pins.put_many(self.parts.blobs, waiting)
+                waiting = []
+            if isinstance(part, list):
+                yield from (entry for entry in part if entry.seq >= from_seq)
+        yield imported
+
+    # ---- copies
+
+    def copy_world(
+        self,
+        world: str,
+        *,
+        at: int | None = None,
+        name: str,
+        actor: str,
+        request_id: str | None = None,
+        done: Done,
+    ) -> None:
+        """A new world from what this one was after its record `at` (its last one). Raises NotThere, Gone."""
+        records = self._present(world).records
+        if at is not None and not 0 <= at < records:
+            raise NotThere(f"world {world} has records 0 to {records - 1}, so there is no record {at}")
+
+        def opened() -> tuple[Moment, Blobs]:
+            last = self.parts.log.last(world)
+            assert last is not None, "it is there"
+            return projection_at(self.parts.log, world, last[0] if at is None else at), self.parts.blobs
+
+        self._copy(opened, ["copy", world, at, name], name, actor, request_id, done)
+
+    def _import_copy(
+        self,
+        source: OpenSource,
+        manifest: Manifest,
+        name: str,
+        actor: str,
+        request_id: str | None,
+        done: Done,
+    ) -> None:
+        def opened() -> tuple[Moment, Blobs]:
+            recording = read_recording(source())
+            last_seq = FIRST_SEQ + manifest.records - 1
+            return projection_at(recording.log, manifest.world, last_seq), recording.blobs
+
+        self._copy(opened, ["import", manifest.head, name], name, actor, request_id, done)
+
+    def _copy(
+        self,
+        opened: Callable[[], tuple[Moment, Blobs]],
+        asked: list[object],
+        name: str,
+        actor: str,
+        request_id: str | None,
+        done: Done,
+    ) -> None:
+        if refusal := self.door.closed():
+            done(refusal)
+            return
+        request = request_of(request_id, asked)
+        if request is not None and self._creations.repeated(name, request, done):
+            return
+        world = self._creations.free_id(name)
+        told = self._creations.claimed(request, world, done)
+        flick, pinned = self.shell.clock.now_flicks(), list[str]()
+        entries: list[LogEntry] = []
+
+        def batches() -> Iterator[Sequence[LogEntry]]:
+            moment, blobs = opened()
+            pinned.extend(self.parts.pins.put_many(self.parts.blobs, list(blobs_under(moment, blobs))))
+            entries.extend(
+                copied_entries(moment, world=world, name=name, request=request, actor=actor, flick=flick)
+            )
+            moment.close()
+            yield from batches_of(entries)
+
+        def landed(refusal: answers.Refused | None) -> None:
+            told(refusal or answers.Created(id=world, name=name, revision=0))
+
+        self._arrivals.land(
+            world,
+            batches(),
+            lambda: Marker(len(entries), ""),
+            pinned=pinned,
+            refused=self._import_refused,
+            done=landed,
+        )
+
+    def _import_refused(self, error: BaseException) -> answers.Refused:
+        """What to say of what reading and storing raise; anything else is a fault of ours and raised."""
+        match error:
+            case RecordingRefused():
+                return _refused("recording", str(error), "`pw verify FILE` looks at a recording alone")
+            case EngineForeign():
+                return _refused("foreign", str(error), "a world runs on the engine that made it")
+            case NoMoment():
+                return _refused("erased", str(error), "`pw log` lists the world's records")
+            case DiskError():
+                self.door.storage_failed(error)
+                return self.door.storage_refusal()
+            case BlobError() | HeapRefused() | LogError() | RecordRefused():
+                return _refused("storage", str(error), "`pw doctor` says more")
+        raise error
+
+
+def _refused(code: str, error: str, hint: str) -> answers.Refused:
+    return answers.Refused(ok=False, refused=code, error=error, hint=hint)
