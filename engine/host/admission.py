@@ -113,9 +113,15 @@ class Door:
         )
 
 
+_NOT_ASKED = {(hub.RestoreData, "rows")}  # they follow from the rest
+
+
 def _asked(operation: hub.Operation) -> bytes:
     """The canonical bytes of what was asked: the same request id with others is refused (Invariant 10)."""
-    fields = [type(operation).__name__] + [getattr(operation, name) for name in operation.__slots__]
+    names = [name for name in operation.__slots__ if (type(operation), name) not in _NOT_ASKED]
+    if isinstance(operation, hub.Develop) and not operation.gate:
+        names.remove("gate")  # what it was asked before there was a gate
+    fields = [type(operation).__name__] + [getattr(operation, name) for name in names]
     return msgspec.msgpack.encode([_plain(field) for field in fields])
 
 

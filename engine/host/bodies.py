@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from engine.host.goldens import Judged, attempted_by
 from engine.hub import messages as hub
 from engine.logic import CallOutcome, Catalogue, Check
 from engine.record import kinds
@@ -31,6 +32,9 @@ class Attempted:
     counterexample: str | None = None
     generator: str | None = None
     input: bytes | None = None
+    judged: Judged | None = None
+    held: kinds.Held | None = None
+    """The held change that is attempted once more, if it is one."""
 
 
 def body_of(draft: hub.Draft) -> kinds.Body:
@@ -40,7 +44,7 @@ def body_of(draft: hub.Draft) -> kinds.Body:
 
 def _revision(draft: hub.Draft) -> kinds.Body:
     attempt: Attempted = draft.detail
-    operation = draft.operation
+    operation = _attempted(draft)
     assert draft.number is not None and attempt.heap is not None, (
         "an accepted attempt has a number and a heap"
     )
@@ -62,6 +66,7 @@ def _revision(draft: hub.Draft) -> kinds.Body:
         target=rollback.revision if rollback else None,
         forced=rollback.force if rollback else False,
         request=_request(draft),
+        blessed=attempt.judged.blessed if attempt.judged else None,
     )
 
 
@@ -71,16 +76,17 @@ def _unchanged(draft: hub.Draft) -> kinds.Body:
         revision=draft.revision,
         source=attempt.source,
         commonjs=attempt.commonjs,
-        summary=_summary(draft.operation),
+        summary=_summary(_attempted(draft)),
         logs=attempt.logs,
         fuel=attempt.fuel,
         request=_request(draft),
+        blesses=draft.operation.held if isinstance(draft.operation, hub.Bless) else None,
     )
 
 
 def _rejection(draft: hub.Draft) -> kinds.Body:
     attempt: Attempted = draft.detail
-    operation = draft.operation
+    operation = _attempted(draft)
     assert draft.number is not None, "a rejection is numbered"
     return kinds.Rejection(
         n=draft.number,
@@ -249,6 +255,51 @@ def _check_removed(draft: hub.Draft) -> kinds.Body:
     return kinds.CheckRemoved(name=operation.name, reason=operation.reason, request=_request(draft))
 
 
+def _golden_pinned(draft: hub.Draft) -> kinds.Body:
+    """`detail` is the body but for what the hub gives."""
+    assert draft.number is not None, "a golden is numbered"
+    body: kinds.GoldenPinned = draft.detail
+    return msgspec.structs.replace(body, n=draft.number, request=_request(draft))
+
+
+def _golden_unpinned(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.Unpin)
+    return kinds.GoldenUnpinned(
+        golden=operation.golden, reason=operation.reason, request=_request(draft)
+    )
+
+
+def _held(draft: hub.Draft) -> kinds.Body:
+    attempt: Attempted = draft.detail
+    operation, judged = _attempted(draft), attempt.judged
+    assert draft.number is not None and judged is not None, "what is held has a number and a reason"
+    return kinds.Held(
+        n=draft.number,
+        base=draft.revision,
+        cause=_cause(operation),
+        source=attempt.source,
+        commonjs=attempt.commonjs,
+        summary=_summary(operation),
+        target=operation.revision if isinstance(operation, hub.Rollback) else None,
+        root=judged.root,
+        changes=attempt.changes,
+        goldens=judged.goldens,
+        differs=judged.differs,
+        tried_until=judged.tried_until,
+        logs=attempt.logs,
+        fuel=attempt.fuel,
+        replaces=attempt.held.n if attempt.held else None,
+        request=_request(draft),
+    )
+
+
+def _held_rejected(draft: hub.Draft) -> kinds.Body:
+    operation = draft.operation
+    assert isinstance(operation, hub.RejectHeld)
+    return kinds.HeldRejected(held=operation.held, reason=operation.reason, request=_request(draft))
+
+
 def _granted(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.Grant)
@@ -284,7 +335,20 @@ _MAKERS = {
     "check-removed": _check_removed,
     "granted": _granted,
     "page-set": _page_set,
+    "golden-pinned": _golden_pinned,
+    "golden-unpinned": _golden_unpinned,
+    "held": _held,
+    "held-rejected": _held_rejected,
 }
+
+
+def _attempted(draft: hub.Draft) -> hub.Operation:
+    """What was attempted: of a blessing, the change that was held."""
+    if isinstance(draft.operation, hub.Bless):
+        held = draft.detail.held
+        assert held is not None, "a blessing is of a held change"
+        return attempted_by(held)
+    return draft.operation
 
 
 def _cause(operation: hub.Operation) -> str:

@@ -12,13 +12,15 @@ from typing import Any, cast
 
 from engine import limits, logic
 from engine.host.bodies import Attempted
+from engine.host.goldens import Goldens, attempted_by
 from engine.host.page_results import PAGE_FUNCTION, judged
-from engine.host.parts import Parts
+from engine.host.parts import JobParts
 from engine.host.peers import PeerView
 from engine.host.runtime import Runtime
+from engine.host.trying import WithSource
 from engine.hub import messages as hub
-from engine.logic import HeapImage, Interrupt, VmPool
-from engine.logic.jobs import FailureKind
+from engine.logic import HeapImage, Interrupt
+from engine.logic.jobs import FailureKind, Peers, Runs
 from engine.record import kinds
 from engine.record.checkpoints import encode_data
 
@@ -40,10 +42,11 @@ class Snapshot:
 
 
 class Jobs:
-    def __init__(self, parts: Parts, *, quick: bool) -> None:
+    def __init__(self, parts: JobParts, *, quick: bool) -> None:
         """`quick`: the host's own thread may run jobs too, if they are short."""
         self._parts = parts
         self._quick = quick and parts.engines.path == "c"
+        self._goldens = Goldens(parts)
         self._too_long: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def run_quickly(self, runtime: Runtime, job: hub.RunJob) -> hub.Event | None:
@@ -82,6 +85,10 @@ class Jobs:
                 return self._develop(runtime, job, job.operation, interrupt)
             case hub.Rollback():
                 return self._rollback(runtime, job, job.operation)
+            case hub.Pin():
+                return self._goldens.pin(runtime, job, job.operation, self._image(runtime, job.revision))
+            case hub.Bless():
+                return self._bless(runtime, job, job.operation, interrupt)
             case hub.Upgrade():
                 return self._upgrade(runtime, job)
             case hub.Checkpoint():
@@ -139,24 +146,46 @@ class Jobs:
             return logic.Overlaid(snapshot, dict(job.operation.overlay))
         return snapshot
 
-    def _peers(self, runtime: Runtime, operation: hub.Operation) -> PeerView:
+    def _peers(self, runtime: Runtime, operation: hub.Operation) -> Peers:
         path = operation.path if isinstance(operation, hub.Call | hub.TryCall) else ()
         return PeerView(self._parts.ledger, runtime.id, runtime.grants, path)
 
     def _develop(
         self, runtime: Runtime, job: hub.RunJob, develop: hub.Develop, interrupt: Interrupt
     ) -> hub.Event:
-        outcome = logic.develop(
+        catalogue = self._catalogue(runtime, job.revision)
+        outcome = self.attempt(runtime, job.revision, develop, catalogue, interrupt)
+        return self._attempt_done(runtime, job, outcome, source=develop.source, commonjs=develop.commonjs)
+
+    def attempt(
+        self,
+        runtime: Runtime,
+        revision: int,
+        develop: hub.Develop,
+        catalogue: logic.Catalogue,
+        interrupt: Interrupt,
+    ) -> logic.AttemptOutcome:
+        """What a develop on a revision of this catalogue comes to, before any check. Nothing is stored."""
+        return logic.develop(
             self._pool(runtime),
-            self._image(runtime, job.revision),
+            self._image(runtime, revision),
             develop.source,
             fuel=limits.DEVELOP_FUEL_MAX,
             commonjs=develop.commonjs,
-            catalogue=self._catalogue(runtime, job.revision),
+            catalogue=catalogue,
             source_lookup=runtime.sources,
             interrupt=interrupt,
         )
-        return self._attempt_done(runtime, job, outcome, source=develop.source, commonjs=develop.commonjs)
+
+    def _bless(self, runtime: Runtime, job: hub.RunJob, bless: hub.Bless, interrupt: Interrupt) -> hub.Event:
+        """What was held, attempted once more on the head of now."""
+        match attempted_by(self._goldens.held(runtime, bless.held)):
+            case hub.Develop() as develop:
+                return self._develop(runtime, job, develop, interrupt)
+            case hub.Rollback() as rollback:
+                return self._rollback(runtime, job, rollback)
+            case hub.Upgrade():
+                return self._upgrade(runtime, job)
 
     def _upgrade(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
         outcome = logic.upgrade(self._pool(runtime), self._image(runtime, job.revision))
@@ -171,15 +200,20 @@ class Jobs:
         source: str,
         commonjs: str | None,
     ) -> hub.Event:
-        heap = None
+        heap, judged = None, None
         verdict, kind, reason, broken = str(outcome.verdict), str(outcome.kind or ""), outcome.reason, None
         if outcome.verdict == "accepted":
             assert outcome.image is not None, "an accepted attempt has a heap"
-            broken = self._judge(runtime, outcome.image, outcome.catalogue)
+            broken = self.judge(runtime, outcome.image, outcome.catalogue)
             if broken is None:
-                heap = self._parts.images.put(outcome.image, parent=runtime.heaps[job.revision])
-            else:
+                sources = WithSource(runtime.sources, source, is_library=commonjs is not None)
+                judged = self._goldens.judge(runtime, job, outcome.image, sources)
+            if broken is not None:
                 verdict, kind, reason = "rejected", broken.kind, broken.reason
+            elif judged is not None and judged.is_to_be_held:
+                verdict = "held"
+            else:
+                heap = self._parts.images.put(outcome.image, parent=runtime.heaps[job.revision])
         attempted = _attempted(
             outcome.changes,
             outcome.catalogue,
@@ -193,10 +227,12 @@ class Jobs:
             reason=reason,
             check=broken.check if broken else None,
             input=broken.input if broken else None,
+            judged=judged,
+            held=self._goldens.blessed_by(runtime, job),
         )
         return hub.AttemptDone(job.op, verdict, attempted)
 
-    def _judge(self, runtime: Runtime, image: HeapImage, catalogue: logic.Catalogue) -> logic.Broken | None:
+    def judge(self, runtime: Runtime, image: HeapImage, catalogue: logic.Catalogue) -> logic.Broken | None:
         """The first check that an attempted heap breaks, or that has become vacuous."""
         return logic.judge(
             self._pool(runtime),
@@ -244,7 +280,8 @@ class Jobs:
         assert row is not None and row.body is not None, "the hub knows which revisions there are"
         image = self._parts.images.get(row.body.heap)
         target = logic.catalogue_of(self._pool(runtime), image)
-        broken = None if rollback.force else self._judge(runtime, image, target)
+        broken = None if rollback.force else self.judge(runtime, image, target)
+        judged = None if rollback.force or broken else self._goldens.judge(runtime, job, image)
         attempted = _attempted(
             logic.changes_between(self._catalogue(runtime, job.revision), target),
             target,
@@ -258,8 +295,11 @@ class Jobs:
             reason=broken.reason if broken else "",
             check=broken.check if broken else None,
             input=broken.input if broken else None,
+            judged=judged,
+            held=self._goldens.blessed_by(runtime, job),
         )
-        return hub.AttemptDone(job.op, "rejected" if broken else "accepted", attempted)
+        verdict = "held" if judged is not None and judged.is_to_be_held else "accepted"
+        return hub.AttemptDone(job.op, "rejected" if broken else verdict, attempted)
 
     def _checkpoint(self, runtime: Runtime, job: hub.RunJob) -> hub.Event:
         content, digest, rows = encode_data(Snapshot(runtime, job.snapshot).list("", None, None))
@@ -276,10 +316,13 @@ class Jobs:
     def _catalogue(self, runtime: Runtime, revision: int) -> logic.Catalogue:
         """The catalogue of the head, read from its heap once. Only who holds the change lock asks."""
         if runtime.catalogue is None:
-            runtime.catalogue = logic.catalogue_of(self._pool(runtime), self._image(runtime, revision))
+            runtime.catalogue = self.catalogue_at(runtime, revision)
         return runtime.catalogue
 
-    def _pool(self, runtime: Runtime) -> VmPool:
+    def catalogue_at(self, runtime: Runtime, revision: int) -> logic.Catalogue:
+        return logic.catalogue_of(self._pool(runtime), self._image(runtime, revision))
+
+    def _pool(self, runtime: Runtime) -> Runs:
         return self._parts.engines.pool_for(runtime.engine.identity, runtime.engine.blob)
 
     def _image(self, runtime: Runtime, revision: int) -> HeapImage:

@@ -16,6 +16,7 @@ from engine.io.log import Cursor, Log, LogHead
 from engine.record import kinds
 from engine.record.projection import Projection
 from engine.record.projection import rows as projected
+from engine.record.projection.pinned import GoldenRow, HeldRow
 from engine.record.projection.queries import Queries
 from engine.record.records import decode
 
@@ -37,6 +38,9 @@ class LoadedWorld:
     grants: Sequence[str] = ()
     page: kinds.PageSet | None = None
     unsettled: Sequence[tuple[int, kinds.Admitted]] = ()
+    goldens: Sequence[GoldenRow] = ()
+    held: Sequence[tuple[int, str]] = ()
+    """Number and cause of each change that is held."""
 
 
 class LedgerReads:
@@ -49,6 +53,10 @@ class LedgerReads:
     @property
     def lock(self) -> FastRLock:
         return self._lock
+
+    @property
+    def log(self) -> Log:
+        return self._log
 
     def read(self) -> Queries:
         """Use it under `lock`."""
@@ -169,6 +177,9 @@ def loaded_world(queries: Queries, world: str) -> LoadedWorld | None:
     row = queries.world(world)
     if row is None:
         return None
+    opened = queries.open_goldens(world)
+    goldens = [golden for golden in reversed(opened) if isinstance(golden, GoldenRow)]
+    held = [(held.n, held.body.cause) for held in reversed(opened) if isinstance(held, HeldRow)]
     loaded = hub.Loaded(
         world=world,
         seq=row.seq,
@@ -182,6 +193,9 @@ def loaded_world(queries: Queries, world: str) -> LoadedWorld | None:
         requests={r.id: (r.hash, r.seq, r.flick) for r in queries.requests(world)},
         rows=tuple(queries.all_data(world)),
         closed_incidents=tuple(queries.closed_incidents(world)),
+        next_golden=queries.next_golden(world),
+        goldens=tuple(golden.n for golden in goldens),
+        held=tuple(n for n, _ in held),
     )
     return LoadedWorld(
         hub=loaded,
@@ -195,4 +209,6 @@ def loaded_world(queries: Queries, world: str) -> LoadedWorld | None:
         grants=queries.grants(world),
         page=queries.page(world),
         unsettled=[(admitted.seq, admitted.body) for admitted in queries.unsettled(world)],
+        goldens=goldens,
+        held=held,
     )

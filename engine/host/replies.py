@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from engine.host import answers
+from engine.host import answers, golden_answers
 from engine.hub import messages as hub
 from engine.record import kinds
 
@@ -28,6 +28,10 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
             )
         case kinds.CheckEnrolled():
             return answers.Enrolled(check=check_row(body))
+        case kinds.GoldenPinned():
+            return golden_answers.pinned(world, body)
+        case kinds.Held():
+            return golden_answers.held(world, body)
         case kinds.Admitted():
             return answers.Started(ok=True, operation=seq)
         case kinds.Rejection():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ from fastrlock.rlock import FastRLock
 from engine import limits
 from engine.host.ledger import Ledger, LoadedWorld
 from engine.host.parts import Parts
+from engine.host.rerunning import Case, case_of_golden
 from engine.host.sources import Sources
 from engine.hub import messages as hub
 from engine.hub import open_world
@@ -69,11 +71,17 @@ class Runtime:
         }
         self.grants: tuple[str, ...] = tuple(loaded.grants)
         self.page = loaded.page or NO_PAGE
+        self.goldens: dict[int, Case] = {
+            row.n: case_of_golden(row.body, row.outcome) for row in loaded.goldens
+        }
+        self.golden_seqs: dict[int, int] = {row.n: row.seq for row in loaded.goldens}
+        self.held: dict[int, str] = dict(loaded.held)  # number -> cause
         self.unsettled: dict[int, kinds.Admitted] = dict(loaded.unsettled)
         self.undurable: dict[int, kinds.Body] = {}
         self.recent: OrderedDict[int, kinds.Body] = OrderedDict()
         self.quarantined: set[str] = set(loaded.quarantined)
         self.upgrading = False
+        self.dry_runs = 0  # under way
         self._records_since_checkpoint = 0
 
     def made_durable(self, seq: int) -> list[kinds.Body]:
@@ -95,6 +103,18 @@ class Runtime:
                 self.checks[body.name] = Enrolled(seq, check_of(body))
             case kinds.CheckRemoved():
                 del self.checks[body.name]
+            case kinds.GoldenPinned():
+                self.goldens[body.n] = case_of_golden(body, body.outcome)
+                self.golden_seqs[body.n] = seq
+            case kinds.GoldenUnpinned():
+                del self.goldens[body.golden], self.golden_seqs[body.golden]
+            case kinds.Held():
+                self.held[body.n] = body.cause
+                self.held.pop(body.replaces or 0, None)
+            case kinds.HeldRejected():
+                del self.held[body.held]
+            case kinds.Unchanged():
+                self.held.pop(body.blesses or 0, None)
             case kinds.Granted():
                 self.grants = tuple(body.worlds)
             case kinds.PageSet():
@@ -111,10 +131,20 @@ class Runtime:
                     self.names.pop(name, None)
                 self.names.update((definition.name, None) for definition in body.definitions)
                 self.quarantined.clear()
+                self._blessed(body)
             case kinds.Interrupted():
                 self._interrupted(body)
             case kinds.Checkpoint():
                 self._records_since_checkpoint = 0
+
+    def _blessed(self, body: kinds.Revision) -> None:
+        """Results that a revision was blessed to change are pinned as they are now."""
+        if body.blessed is None:
+            return
+        del self.held[body.blessed.held]
+        for change in body.blessed.goldens:
+            assert change.golden is not None, "what is blessed is pinned"
+            self.goldens[change.golden] = replace(self.goldens[change.golden], outcome=change.after)
 
     def _interrupted(self, body: kinds.Interrupted) -> None:
         if body.quarantined:
@@ -136,7 +166,7 @@ class Runtime:
 
     def needs_upgrade(self, prelude_version: int) -> bool:
         """Whether the head is on an older prelude, and nobody is at it or has forbidden it."""
-        behind = self.prelude_version < prelude_version
+        behind = self.prelude_version < prelude_version and "upgrade" not in self.held.values()
         return behind and not (self.upgrading or self.hub.purged or self.hub.archived or self.hub.frozen)
 
     def is_quarantined(self, operation: hub.Operation) -> bool:
@@ -174,6 +204,14 @@ def subject_of(operation: hub.Operation) -> str:
             return operation.source
         case hub.Rollback():
             return f"to revision {operation.revision}"
+        case hub.RestoreData():
+            return f"data of record {operation.at}"
+        case hub.Pin():
+            return f"record {operation.call}"
+        case hub.Bless() | hub.RejectHeld():
+            return f"held change {operation.held}"
+        case hub.Unpin():
+            return f"golden {operation.golden}"
         case _:
             return ""
 

@@ -18,7 +18,7 @@ CODES = (
     "no-key",
     "size",
     "no-golden",
-    "no-call",
+    "not-a-call",
     "differs",
     "too-many",
     "closed",
@@ -133,8 +133,8 @@ def golden_closed(n: int) -> Refusal:
     return Refusal("closed", f"golden {n} is closed", hint="it was blessed, rejected, replaced or unpinned")
 
 
-def no_call(seq: int, reason: str) -> Refusal:
-    return Refusal("no-call", f"call: record {seq} {reason}", hint="`pw log` lists the world's records")
+def not_a_call(seq: int, reason: str) -> Refusal:
+    return Refusal("not-a-call", f"call: record {seq} {reason}", hint="`pw log` lists the world's records")
 
 
 def differs(seq: int, now: str) -> Refusal:

@@ -27,6 +27,7 @@ class Asked(Part, frozen=True):
     """A call of another world as a pinned call made it, and its answer: JSON text, or the error's text.
 
     `heard` counts the answers in the order in which the call heard them, from 0; None where it ended without this one.
+    `kind` is as in `PeerAnswer`.
     """
 
     world: str
@@ -35,6 +36,7 @@ class Asked(Part, frozen=True):
     heard: int | None = None
     ok: bool = False
     value: bytes = b""
+    kind: str = ""
 
 
 class Difference(Part, frozen=True):

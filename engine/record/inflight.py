@@ -30,13 +30,19 @@ _FREE, _RUNNING, _DRAFTED = 0, 1, 2
 _SLOT_BYTES = limits.INFLIGHT_SLOT_BYTES
 _INLINE_BYTES_MAX = _SLOT_BYTES - _HEAD.size
 
+_ATTEMPTED = ("revision", "unchanged", "rejection", "held")
 _OUTCOMES: dict[str, tuple[str, ...]] = {
     "call": ("call",),
     "execute": ("preview",),
-    "develop": ("revision", "unchanged", "rejection"),
-    "rollback": ("revision", "unchanged", "rejection"),
-    "upgrade": ("revision", "unchanged", "rejection"),
+    "develop": _ATTEMPTED,
+    "rollback": _ATTEMPTED,
+    "upgrade": _ATTEMPTED,
+    "bless": _ATTEMPTED,
+    "pin": ("golden-pinned",),
+    "unpin": ("golden-unpinned",),
+    "rejectheld": ("held-rejected",),
     "editdata": ("data-edit",),
+    "restoredata": ("data-restored",),
     "describe": ("describe",),
     "purge": ("purge",),
     "trycall": ("preview",),

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from engine.host import answers, incident_answers
+from engine.host import answers, golden_answers, incident_answers
 from engine.host.answers import as_json
 
 JSON = b"application/json"
@@ -17,6 +17,9 @@ STATUS_OF_ANSWER: dict[type, int] = {
     answers.Enrolled: 201,
     answers.Started: 202,
     answers.Rejected: 422,
+    golden_answers.Pinned: 201,
+    golden_answers.Held: 202,
+    golden_answers.WouldReject: 422,
     answers.RefusedCheck: 422,
     answers.CallFailed: 422,
     answers.PreviewFailed: 422,
@@ -39,6 +42,10 @@ STATUS_OF_REFUSAL = {
     "closed": 409,
     "no-incident": 404,
     "no-revision": 404,
+    "no-golden": 404,
+    "not-a-call": 404,
+    "differs": 409,
+    "too-many": 409,
     "bad-reason": 400,
     "size": 400,
 }

@@ -85,9 +85,18 @@ class PurgeWorld(Body, frozen=True, kw_only=True):
 
 
 class Develop(Body, frozen=True, kw_only=True):
+    """With `dryRun` nothing is recorded. With `gate` it is held where a result of the last calls would be another."""
+
     source: str
     summary: Note = ""
     commonjs: str | None = None
+    gate: bool = False
+    dry_run: bool = False
+
+    def check(self) -> None:
+        super().check()
+        if self.dry_run and self.request_id is not None:
+            raise BadId("requestId", "has no use with dryRun: nothing is recorded, so nothing is done twice")
 
 
 class Call(Body, frozen=True, kw_only=True):
@@ -95,7 +104,34 @@ class Call(Body, frozen=True, kw_only=True):
 
 
 class Execute(Body, frozen=True, kw_only=True):
+    """With `at` the world is as it was after that record; nothing is recorded then, so there is no `requestId`."""
+
     expression: str
+    at: Number | None = None
+
+    def check(self) -> None:
+        super().check()
+        if self.at is not None and self.request_id is not None:
+            raise BadId(
+                "requestId", "has no use with at: nothing is recorded, and the same look is answered the same"
+            )
+
+
+class RestoreData(Body, frozen=True, kw_only=True):
+    """`prefix`: of these keys only. `dryRun`: nothing is changed or recorded."""
+
+    at: Number
+    reason: Note = ""
+    prefix: str = ""
+    dry_run: bool = False
+
+    def check(self) -> None:
+        check_key(self.prefix, "prefix")  # keys may be any text
+        _check_text(self.reason, "reason")
+        if self.request_id is not None:
+            check_request_id(self.request_id)
+        if not self.dry_run and not self.reason.strip():
+            raise BadId("reason", "must not be blank; say why, it is kept with the record")
 
 
 class Rollback(Body, frozen=True, kw_only=True):
@@ -123,6 +159,28 @@ class RemoveCheck(Body, frozen=True, kw_only=True):
 
 class Retry(Body, frozen=True, kw_only=True):
     """The body may be left out."""
+
+
+class PinCall(Body, frozen=True, kw_only=True):
+    """`call` is the record of the call; without a `name` it is called as its function is."""
+
+    call: Number
+    name: Annotated[str, Meta(max_length=limits.GOLDEN_NAME_CHARS_MAX)] = ""
+    reason: Note = ""
+
+
+class Unpin(Body, frozen=True, kw_only=True):
+    reason: Note
+
+
+class Bless(Body, frozen=True, kw_only=True):
+    """The body may be left out."""
+
+    reason: Note = ""
+
+
+class RejectHeld(Body, frozen=True, kw_only=True):
+    reason: Note
 
 
 class AnswerIncident(Body, frozen=True, kw_only=True):
@@ -210,15 +268,33 @@ class WorldsQuery(Input, frozen=True, kw_only=True):
     archived: bool = False
 
 
-class NewestFirst(Input, frozen=True, kw_only=True):
-    """Rows newest first: at most `limit`, with numbers below `before`."""
+class AtQuery(Input, frozen=True, kw_only=True):
+    """The world as it was after the record `at`; without it as it is."""
+
+    at: Number | None = None
+
+
+class ViewQuery(AtQuery, frozen=True, kw_only=True):
+    """A GET of the world's page: `path` begins with "/", `query` is what follows the "?"."""
+
+    path: str = "/"
+    query: str = ""
+
+    def check(self) -> None:
+        super().check()
+        if not self.path.startswith("/"):
+            raise BadId("path", 'must begin with "/"')
+
+
+class NewestFirst(AtQuery, frozen=True, kw_only=True):
+    """Rows newest first: at most `limit`, with numbers below `before`; of the world after the record `at`."""
 
     limit: Limit = limits.PAGE_ROWS_DEFAULT
     before: Number | None = None
 
 
-class DataQuery(Input, frozen=True, kw_only=True):
-    """Rows by key: at most `limit`, with `prefix`, after the key `after`."""
+class DataQuery(AtQuery, frozen=True, kw_only=True):
+    """Rows by key: at most `limit`, with `prefix`, after the key `after`; of the world after the record `at`."""
 
     prefix: str = ""
     after: str | None = None
@@ -229,9 +305,10 @@ class DataQuery(Input, frozen=True, kw_only=True):
 
 
 class LogQuery(Input, frozen=True, kw_only=True):
-    """Records in order: at most `limit`, with sequences past `after`; without it from the first."""
+    """Records in order: at most `limit`, with sequences past `after`, up to `until`; without them all."""
 
     after: Number | None = None
+    until: Number | None = None
     limit: Limit = limits.PAGE_ROWS_DEFAULT
 
 

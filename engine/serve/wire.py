@@ -134,7 +134,7 @@ class Wire:
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        parts = [f"{name}={_quoted(str(value))}" for name, value in (query or {}).items()]
+        parts = [f"{name}={quoted(str(value))}" for name, value in (query or {}).items()]
         url = path + ("?" + "&".join(parts) if parts else "")
         sent = {"content-type": "application/json"} if body is not None else {}
         try:
@@ -153,10 +153,10 @@ class Wire:
 
 
 def path_of(world: str, *segments: str) -> str:
-    return "/api/worlds/" + "/".join(_quoted(segment) for segment in (world, *segments))
+    return "/api/worlds/" + "/".join(quoted(segment) for segment in (world, *segments))
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     # A dot is encoded too: clients resolve the segments "." and "..", which a key may well be.
     return quote(text.encode("utf-8", "surrogatepass"), safe="").replace(".", "%2E")
 

@@ -156,7 +156,7 @@ def test_refusals_use_the_codes_of_the_one_list():
         refusals.restores_too_much(9),
         refusals.golden_too_large("it", 2, 1),
         refusals.no_golden(1, newest=0),
-        refusals.no_call(1, "is none"),
+        refusals.not_a_call(1, "is none"),
         refusals.differs(1, "5"),
         refusals.too_many_goldens(),
         refusals.too_many_held(),

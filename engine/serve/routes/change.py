@@ -6,6 +6,7 @@ from typing import Any
 
 from engine import ids
 from engine.host import LiveHost, answers
+from engine.host import golden_answers as shapes
 from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
@@ -13,11 +14,13 @@ from engine.serve.reading import BadInput
 
 
 async def develop(host: LiveHost, asked: Asked) -> Any:
-    """Attempt a change: a new revision, or no trace but a numbered rejection."""
+    """Attempt a change: a new revision, no trace but a rejection, or held where it would change pinned results."""
     body = asked.body
     if body.commonjs is not None and not ids.is_definition_name(body.commonjs):
         raise BadInput("commonjs: must be an ASCII identifier of at most 128 characters")
-    operation = hub.Develop(source=body.source, summary=body.summary, commonjs=body.commonjs)
+    operation = hub.Develop(source=body.source, summary=body.summary, commonjs=body.commonjs, gate=body.gate)
+    if body.dry_run:
+        return await host.try_develop(asked.params["world"], operation)
     return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
 
 
@@ -28,8 +31,21 @@ async def rollback(host: LiveHost, asked: Asked) -> Any:
     return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
 
 
-_ANSWERS = (answers.Accepted, answers.Unchanged, answers.Rejected, answers.Missing, answers.Refused)
+_ANSWERS = (
+    answers.Accepted,
+    answers.Unchanged,
+    answers.Rejected,
+    shapes.Held,
+    answers.Missing,
+    answers.Refused,
+)
 ENDPOINTS = (
-    Endpoint("POST", "/api/worlds/{world}/develop", develop, _ANSWERS, body=inputs.Develop),
+    Endpoint(
+        "POST",
+        "/api/worlds/{world}/develop",
+        develop,
+        (*_ANSWERS, shapes.DryRun, shapes.WouldReject),
+        body=inputs.Develop,
+    ),
     Endpoint("POST", "/api/worlds/{world}/rollback", rollback, _ANSWERS, body=inputs.Rollback),
 )
