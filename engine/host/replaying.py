@@ -24,6 +24,7 @@ import msgspec
 from engine.host.bodies import body_of
 from engine.host.ledger import loaded_world
 from engine.host.opening import Machine
+from engine.host.replaying_heaps import heap_differences
 from engine.host.replaying_kinds import GONE, HOW, How
 from engine.host.replaying_order import Turns, early, oldest_snapshot
 from engine.host.replaying_parts import NotRecorded, ReplayJobs, ReplayParts, ReplaySources, replay_parts
@@ -311,8 +312,14 @@ class _Walk:
                 actual, data_blob=recorded.data_blob
             )  # packed otherwise, perhaps
         if actual != recorded:
-            raise Diverged(differences(recorded, actual))
+            raise Diverged([*differences(recorded, actual), *self._in_heaps(recorded, actual)])
         self._compared[record.header.kind] += 1
+
+    def _in_heaps(self, recorded: Any, actual: Any) -> list[Difference]:
+        if not isinstance(recorded, kinds.Revision) or not isinstance(actual, kinds.Revision):
+            return []
+        pool = self._parts.engines.pool_for(*self._runtime.engine)
+        return heap_differences(pool, self._parts.images, recorded.heap, actual.heap)
 
     def _count_apart(self, why_not: str | None) -> None:
         if why_not is None:

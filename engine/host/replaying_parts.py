@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +111,13 @@ class ReplaySources(Sources):
         return self._passed.get(file) or super().__call__(file)
 
 
+class Unwatched(Interrupt):
+    """A handle that nobody uses: no watchdog watches a replay."""
+
+    def attach(self, stop: Callable[[], None] | None) -> None:
+        pass
+
+
 class NobodyAsked:
     """The `Peers` of an operation of which no such question is recorded."""
 
@@ -152,7 +159,7 @@ class ReplayJobs(Jobs):
         self._images = parts.images
         self._peers_told: Peers = NobodyAsked()
         self._stopped_at_fuel: int | None = None
-        self._interrupt = Interrupt()  # nobody fires it
+        self._interrupt = Unwatched()
 
     def run_as_recorded(self, runtime: Runtime, job: hub.RunJob, body: kinds.Body) -> hub.Event:
         """Raises NotRecorded, and what storage raises."""

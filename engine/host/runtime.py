@@ -11,7 +11,7 @@ import msgspec
 from fastrlock.rlock import FastRLock
 
 from engine import limits
-from engine.host.ledger import Ledger, LoadedWorld
+from engine.host.ledger import LedgerReads, LoadedWorld
 from engine.host.parts import Parts
 from engine.host.rerunning import Case, case_of_golden
 from engine.host.sources import Sources
@@ -55,7 +55,7 @@ def check_of(body: kinds.CheckEnrolled) -> Check:
 class Runtime:
     """One open world. `lock` guards the hub's data, which VM threads read while the host's thread goes on."""
 
-    def __init__(self, loaded: LoadedWorld, ledger: Ledger) -> None:
+    def __init__(self, loaded: LoadedWorld, ledger: LedgerReads) -> None:
         self.id = loaded.hub.world
         self.lock = FastRLock()
         self.hub = open_world(loaded.hub)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from engine import ids, limits
 from engine.logic.jobs import Ask, DataView, FailureKind, KeyRead, Look, Peers, RangeRead, Read, failure_kind
@@ -108,20 +109,9 @@ class CallHost:
         self._data = data
         self._overlaid = Overlaid(data, journal.writes)
         self._peers = peers
-        self._operations = {
-            "console": self._print,
-            "console.full": self._cut,
-            "data.get": self._get,
-            "data.set": self._set,
-            "data.delete": self._delete,
-            "data.list": self._list,
-            "worlds.list": self._worlds_list,
-            "worlds.functions": self._worlds_functions,
-            "worlds.call": self._worlds_call,
-        }
 
     def __call__(self, op: str, text: bytes) -> bytes | None:
-        return self._operations[op](text)
+        return _OPERATIONS[op](self, text)
 
     def _refuse(self, kind: FailureKind, name: str, message: str) -> GuestError:
         """An error for the guest; if nobody catches it, the operation failed with `kind`."""
@@ -301,6 +291,18 @@ class CallHost:
             raise self._refuse("size", "RangeError", PEER_BYTES_SPENT)
 
 
+# Not bound to each: a host that refers to itself is only freed by a collection of garbage.
+_OPERATIONS: dict[str, Callable[[CallHost, bytes], bytes | None]] = {
+    "console": CallHost._print,
+    "console.full": CallHost._cut,
+    "data.get": CallHost._get,
+    "data.set": CallHost._set,
+    "data.delete": CallHost._delete,
+    "data.list": CallHost._list,
+    "worlds.list": CallHost._worlds_list,
+    "worlds.functions": CallHost._worlds_functions,
+    "worlds.call": CallHost._worlds_call,
+}
 PEER_BYTES_SPENT = (
     f"arguments for other worlds and their answers are at most {limits.PEER_BYTES_MAX} bytes in one call"
 )

@@ -22,7 +22,7 @@ class Overlaid:
     def __init__(self, data: DataView, writes: dict[str, bytes | None]) -> None:
         self._data = data
         self._writes = writes
-        self._keys = SortedSet()  # of the writes, as far as they were looked at
+        self._keys: SortedSet | None = None  # of the writes, as far as they were looked at: by lists alone
 
     def get(self, key: str) -> bytes | None:
         return self._writes[key] if key in self._writes else self._data.get(key)
@@ -37,6 +37,8 @@ class Overlaid:
 
     def _own(self, prefix: str, after: str | None) -> Iterator[str]:
         """The written keys from there on, in order."""
+        if self._keys is None:
+            self._keys = SortedSet()
         keys = self._keys
         for key in reversed(self._writes):  # new ones are the last
             if len(keys) == len(self._writes):
