@@ -13,7 +13,7 @@ WORKERS ?= 2
 # Where node had to come from PyPI it lies beside pw; tools of this tree are found before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint types contracts check bench soak clean
+.PHONY: help setup run test lint types contracts check bench soak mutate clean
 
 help:
 	@echo 'make setup   install everything into .venv and web/node_modules; starts nothing'
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint    ruff, mypy and the contracts of the pure arithmetic'
 	@echo 'make bench   measure, print the table and write docs/BENCHMARKS.md'
 	@echo 'make soak    long lives under faults'
+	@echo 'make mutate  small mistakes in hub, record and logic: which do the tests miss? MUTANTS=200 SEED=1 samples'
 	@echo 'make clean   remove what setup and the tests made; data directories stay'
 
 # ---- setup: each step leaves a stamp and is done again only when what it rests on has changed ---------------------
@@ -98,6 +99,12 @@ bench: setup $(STAMPS)/dev $(STAMPS)/web-dev
 
 soak: setup $(STAMPS)/dev $(STAMPS)/web-dev
 	$(PYTEST) -n $(WORKERS) -m soak
+
+MUTANTS ?=
+SEED ?= 0
+
+mutate: setup $(STAMPS)/dev $(STAMPS)/web-dev
+	$(BIN)/python -m tests.mutation --workers $(WORKERS) --seed $(SEED) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 clean:
 	rm -rf build .venv web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
