@@ -18,6 +18,18 @@ from engine.host import incident_answers as shapes
 from engine.host.admission import Door
 from engine.host.api import NotThere
 from engine.host.engines import EngineForeign
+from engine.host.incident_runs import (
+    Ran,
+    broken_of,
+    came_to,
+    changes_of,
+    differing,
+    fuel_of,
+    function_of,
+    recorded_of,
+    shown,
+    was_stopped,
+)
 from engine.host.page_results import PAGE_FUNCTION, judged
 from engine.host.parts import Parts
 from engine.host.peers import PeerView
@@ -31,15 +43,13 @@ from engine.io.blobs import BlobError
 from engine.io.disk import DiskError
 from engine.io.log import LogError
 from engine.logic import Ask, CallOutcome, HeapImage, Interrupt, VmPool
-from engine.logic.jobs import Failure
 from engine.logic.source import file_of
-from engine.logic.watching import Step, Watcher
+from engine.logic.watching import Watcher
 from engine.record import kinds
 from engine.record.moments import NoMoment, data_at
 from engine.record.records import RecordForeign, RecordRotten
 
 Replayed = shapes.IncidentReplayed | shapes.TryRejected | answers.Refused
-_WATCHDOG = "the watchdog stopped it"
 _STORED = (BlobError, DiskError, LogError, RecordForeign, RecordRotten, EngineForeign)
 """What keeps a stored past from being run again; anything else is a fault of ours."""
 
@@ -110,10 +120,11 @@ class IncidentReplays:
                 hint="run it again elsewhere: pw export, then pw replay FILE on another machine",
             )
         if body.operation not in ("call", "execute"):
+            what = "preview of another world's" if body.operation == "trycall" else body.operation
             return answers.Refused(
                 ok=False,
                 refused="no-call",
-                error=f"incident {n} interrupted no call but a {body.operation}, which is not run again",
+                error=f"incident {n} interrupted a {what}, which is not run again",
                 hint="what it would have changed did not happen; ask for it again, or dismiss the incident",
             )
         return None
@@ -122,19 +133,6 @@ class IncidentReplays:
         if not isinstance(error, _STORED):
             self.shell.report(error)
         return _refusal(refusals.lost(str(error)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Ran:
-    """What a run came to: its outcome, or where it stopped because it asked what nobody had answered."""
-
-    watcher: Watcher
-    outcome: CallOutcome | None
-    asks: tuple[Ask, ...] = ()
-    asked: tuple[Ask, ...] = ()
-    logs: tuple[str, ...] = ()
-    fuel: int = 0
-    shown_now: frozenset[tuple[str, str]] = frozenset()  # membership only
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +156,20 @@ class Replay:
                 ok=False, refused="erased", error=f"incident {self.n} cannot be run again: {error.reason}"
             )
         told = told_of(self.body)
-        fuel = _fuel_of(self.body)
+        fuel = fuel_of(self.body)
         original = self._run(image, data, told, fuel, self.runtime.sources)
-        recorded = _recorded(self.body)
-        now = _came_to(original)
-        if _was_stopped(self.body) and now.failure == "budget":
+        recorded = recorded_of(self.body)
+        now = came_to(original)
+        if was_stopped(self.body) and now.failure == "budget":
             now = msgspec.structs.replace(now, error=recorded.error)
-        differs = _differs(self.body, recorded, now)
+        differs = differing(self.body, recorded, now)
         shape = shapes.IncidentReplayed(
             incident=self.n,
             same=not differs,
             differs=differs,
             recorded=recorded,
             now=now,
-            steps=_shown(original),
+            steps=shown(original),
             cut=original.watcher.is_cut,
         )
         if self.source is None:
@@ -180,7 +178,7 @@ class Replay:
         return msgspec.structs.replace(shape, tried=tried) if isinstance(tried, shapes.TriedReplay) else tried
 
     def _tried(
-        self, image: HeapImage, data: logic.DataView, original: _Ran, told: Sequence[Told]
+        self, image: HeapImage, data: logic.DataView, original: Ran, told: Sequence[Told]
     ) -> shapes.TriedReplay | shapes.TryRejected:
         """The same call on what the edited source makes of the incident's heap."""
         assert self.source is not None
@@ -210,13 +208,13 @@ class Replay:
             source_lookup=lookup,
         )
         return shapes.TriedReplay(
-            changes=kinds.Changes(*map(list, _names(attempt.changes))),
+            changes=changes_of(attempt.changes),
             logs=list(attempt.logs),
-            now=_came_to(ran),
-            steps=_shown(ran),
+            now=came_to(ran),
+            steps=shown(ran),
             cut=ran.watcher.is_cut,
             departs=departs + 1 if departs is not None else None,
-            broken=_broken(broken) if broken is not None else None,
+            broken=broken_of(broken) if broken is not None else None,
         )
 
     def _run(
@@ -226,7 +224,7 @@ class Replay:
         told: Sequence[Told],
         fuel: int,
         lookup: logic.SourceLookup,
-    ) -> _Ran:
+    ) -> Ran:
         """Run it, answering its asks with what is known; where nothing is known it stops."""
         watcher = Watcher()
         body = self.body
@@ -251,9 +249,7 @@ class Replay:
             if found is None:
                 console = outcome.park.journal.console.lines
                 fuel_used = outcome.park.fuel_used
-                return _Ran(
-                    watcher, None, tuple(waiting), tuple(asked), console, fuel_used, peers.shown_now()
-                )
+                return Ran(watcher, None, tuple(waiting), tuple(asked), console, fuel_used, peers.shown_now())
             answer, ask = found
             left.remove(answer)
             outcome = logic.resume(
@@ -266,10 +262,10 @@ class Replay:
                 kind=answer.kind,
                 **shared,
             )
-        if _function_of(body) == PAGE_FUNCTION:
+        if function_of(body) == PAGE_FUNCTION:
             outcome = judged(outcome)
         watcher.ended(outcome)
-        return _Ran(watcher, outcome, (), tuple(asked), outcome.logs, outcome.fuel, peers.shown_now())
+        return Ran(watcher, outcome, (), tuple(asked), outcome.logs, outcome.fuel, peers.shown_now())
 
     def _begin(self, image: HeapImage, fuel: int, shared: dict[str, Any]) -> CallOutcome | logic.Waiting:
         body = self.body
@@ -281,7 +277,7 @@ class Replay:
                 return logic.execute(
                     self._pool, image, body.subject, flick=flick, seed=body.seed, fuel=fuel, **shared
                 )
-        function = _function_of(body)
+        function = function_of(body)
         assert function is not None, "what is no expression is a call"
         return logic.call(
             self._pool, image, function, body.args, flick=flick, seed=body.seed, fuel=fuel, **shared
@@ -320,116 +316,3 @@ class _With:
 
 def _refusal(refusal: hub.Refusal) -> answers.Refused:
     return answers.Refused(ok=False, refused=refusal.code, error=refusal.error, hint=refusal.hint)
-
-
-def _function_of(body: kinds.Call | kinds.Interrupted) -> str | None:
-    if isinstance(body, kinds.Call):
-        return body.function
-    return body.subject if body.operation == "call" else None
-
-
-def _was_stopped(body: kinds.Call | kinds.Interrupted) -> bool:
-    """Whether the watchdog ended it: that is no matter of its fuel, so the fuel that it had used is its budget now."""
-    failure = body.failure if isinstance(body, kinds.Call) else None
-    return failure is not None and failure.kind == "budget" and failure.error.startswith(_WATCHDOG)
-
-
-def _fuel_of(body: kinds.Call | kinds.Interrupted) -> int:
-    if isinstance(body, kinds.Call) and _was_stopped(body):
-        return max(1, body.fuel)
-    return limits.CALL_FUEL_MAX
-
-
-def _recorded(body: kinds.Call | kinds.Interrupted) -> shapes.CameTo:
-    if isinstance(body, kinds.Interrupted):
-        return shapes.CameTo(outcome="interrupted", logs=[])
-    failure = body.failure
-    assert failure is not None, "an incident is a call that failed"
-    return shapes.CameTo(
-        outcome="failed",
-        failure=failure.kind,
-        error=failure.error,
-        hint=failure.hint,
-        logs=body.logs,
-        fuel=body.fuel,
-    )
-
-
-def _came_to(ran: _Ran) -> shapes.CameTo:
-    outcome = ran.outcome
-    if outcome is None:
-        asks = [shapes.AskRow(ask.world, ask.function, msgspec.Raw(ask.args)) for ask in ran.asks]
-        return shapes.CameTo(outcome="asks", logs=list(ran.logs), fuel=ran.fuel, asks=asks)
-    shared: dict[str, Any] = {
-        "logs": list(outcome.logs),
-        "fuel": outcome.fuel,
-        "abandoned": list(outcome.abandoned),
-    }
-    failure = outcome.failure
-    if outcome.missing:
-        failure = Failure(kind="threw", error="not defined")
-        return shapes.CameTo(outcome="failed", failure="missing", error=failure.error, **shared)
-    if failure is not None:
-        return shapes.CameTo(
-            outcome="failed", failure=failure.kind, error=failure.error, hint=failure.hint, **shared
-        )
-    assert outcome.value is not None, "what succeeded has a value"
-    return shapes.CameTo(
-        outcome="value",
-        value=msgspec.Raw(outcome.value),
-        rolled_back=answers.RolledBack(
-            set=[key for key, value in outcome.writes if value is not None],
-            deleted=[key for key, value in outcome.writes if value is None],
-        ),
-        **shared,
-    )
-
-
-def _differs(body: kinds.Call | kinds.Interrupted, recorded: shapes.CameTo, now: shapes.CameTo) -> list[str]:
-    """The fields in which the run is not as recorded.
-
-    What was interrupted had no outcome to compare with; a conflict says nothing of the run, but its console and its
-    fuel are recorded.
-    """
-    if isinstance(body, kinds.Interrupted):
-        return ["outcome"]
-    is_conflict = body.failure is not None and body.failure.kind == "conflict"
-    fields = ("logs", "fuel") if is_conflict else ("outcome", "failure", "error", "hint", "logs", "fuel")
-    return [field for field in fields if getattr(recorded, field) != getattr(now, field)]
-
-
-def _names(changes: logic.Changes) -> tuple[Sequence[str], ...]:
-    return changes.added, changes.changed, changes.removed, changes.globals
-
-
-def _broken(broken: logic.Broken) -> shapes.BrokenCheck:
-    shown = msgspec.Raw(broken.input) if broken.input is not None else None
-    return shapes.BrokenCheck(check=broken.check, kind=broken.kind, reason=broken.reason, input=shown)
-
-
-def _shown(ran: _Ran) -> list[shapes.StepRow]:
-    return [_row(n, step, ran.shown_now) for n, step in enumerate(ran.watcher.steps, 1)]
-
-
-def _row(n: int, step: Step, shown_now: frozenset[tuple[str, str]]) -> shapes.StepRow:
-    is_data = step.kind in ("read", "write", "delete")
-    return shapes.StepRow(
-        n=n,
-        kind=step.kind,
-        key=step.name if is_data else None,
-        prefix=step.name if step.kind == "list" else None,
-        look=step.name if step.kind == "look" else None,
-        failure=step.name if step.kind == "end" else None,
-        value=msgspec.Raw(step.value) if step.value is not None else None,
-        text=step.text if step.kind == "console" else None,
-        error=step.text if step.failed else None,
-        world=step.world,
-        function=step.function,
-        ordinal=step.ordinal,
-        after=step.after,
-        limit=step.limit,
-        absent=step.kind == "read" and step.value is None and not step.failed and not step.left_out_bytes,
-        own=step.is_own,
-        as_of_now=step.kind == "look" and (step.name or "", step.world or "") in shown_now,
-        left_out_bytes=step.left_out_bytes,
-    )

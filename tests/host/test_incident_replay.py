@@ -452,7 +452,7 @@ def test_an_interrupted_develop_is_not_run_again():
     assert isinstance(refused, answers.Refused)
     assert (refused.refused, refused.error) == (
         "no-call",
-        "incident 1 interrupted no call but a develop, which is not run again",
+        "incident 1 interrupted a develop, which is not run again",
     )
 
 
