@@ -151,7 +151,7 @@ class _DryRun:
             return shapes.WouldReject(broken.kind, broken.reason, logs, broken.check, input_)
         sources = WithSource(runtime.sources, develop.source, is_library=develop.commonjs is not None)
         _, goldens = compare_goldens(self._ground, outcome.image, self._goldens, sources)
-        trial = Trial(self._ground, outcome.image, self._ground.newest_calls(self._until), sources)
+        trial = Trial(self._ground, outcome.image, head=self._revision, until=self._until, sources=sources)
         return _Attempt(outcome, goldens, trial)
 
     def _answer(self, attempt: _Attempt) -> shapes.DryRun:

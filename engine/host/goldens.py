@@ -65,7 +65,7 @@ class Goldens:
         _, goldens = compare_goldens(ground, image, runtime.goldens.values(), sources)
         differs = []
         if until is not None:
-            trial = Trial(ground, image, ground.newest_calls(until), sources)
+            trial = Trial(ground, image, head=job.revision, until=until, sources=sources)
             while trial.step():
                 pass
             differs = trial.found.differs

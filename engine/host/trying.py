@@ -133,20 +133,29 @@ class Ground:
 
 
 class Trial:
-    """Recorded calls of a world against one attempted heap. `step` runs one; None is left once it says so."""
+    """Recorded calls of a world on an attempted heap, against what they come to on the head. `step` tries one.
+
+    A call that ran on the head came to what was recorded; an older one is run there again, so that no change is
+    blamed for what another one did.
+    """
 
     def __init__(
         self,
         ground: Ground,
         image: logic.HeapImage,
-        calls: Iterable[tuple[int, kinds.Call | None]],
+        *,
+        head: int,
+        until: int,
         sources: logic.SourceLookup | None = None,
     ) -> None:
+        """Against the last calls up to record `until`; `head` is the revision that was attempted upon."""
         self.found = Found()
         self._ground = ground
+        self._head = head
         self._image = image
         self._sources = sources
         self._fuel_left = limits.TRIED_FUEL_MAX
+        calls = ground.newest_calls(until)
         self._left = deque(sorted(calls, key=lambda call: call[1].snapshot if call[1] is not None else -1))
 
     def step(self) -> bool:
@@ -175,13 +184,19 @@ class Trial:
         case = self._ground.case_of(seq, body)
         if isinstance(case, str):
             return case
-        outcome = self._ground.run(self._image, case, self._sources)
-        self._fuel_left -= outcome.fuel
+        if body.revision != self._head:
+            case = replace(case, outcome=self._run(self._ground.image_at(self._head), case))
+        outcome = self._run(self._image, case)
         if is_same_result(case.outcome, outcome):
             self.found.same += 1
         else:
             self.found.differs.append(difference_of(case, outcome))
         return None
+
+    def _run(self, image: logic.HeapImage, case: Case) -> Outcome:
+        outcome = self._ground.run(image, case, self._sources)
+        self._fuel_left -= outcome.fuel
+        return outcome
 
 
 def compare_goldens(
