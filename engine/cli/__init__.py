@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -14,7 +15,8 @@ from engine.cli.shared import SHARED_OPTIONS
 
 __all__ = ["main"]
 
-# Section -> command -> the line that `pw --help` shows. The file and the function have the command's name.
+# Section -> command -> the line that `pw --help` shows. The file and the function have the command's name, with a "_"
+# behind what Python keeps for itself.
 COMMANDS: dict[str, dict[str, str]] = {
     "Worlds": {
         "worlds": "List worlds.",
@@ -47,12 +49,16 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Share": {
         "grants": "Show, allow and deny the worlds that a world may call.",
         "page": "Show and set who may open a world's page.",
+        "export": "Write a world as a recording: one file that replays elsewhere.",
+        "import": "Make the world of a recording one of this server's.",
     },
     "Operate": {
         "serve": "Serve a data directory.",
         "doctor": "Examine this machine and a data directory, changing nothing.",
         "gc": "Collect what nothing needs any more.",
+        "verify": "Verify worlds, or a recording, without executing anything.",
         "backup": "Back up a running server, or restore a backup.",
+        "replay": "Run recorded operations again and compare every outcome.",
     },
 }
 _SUMMARIES = {name: line for section in COMMANDS.values() for name, line in section.items()}
@@ -67,7 +73,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _SUMMARIES:
             return None
-        return getattr(importlib.import_module(f"engine.cli.commands.{cmd_name}"), cmd_name)
+        named = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        return getattr(importlib.import_module(f"engine.cli.commands.{named}"), named)
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         """Run `pw`. Where it ends by itself, all errors are printed in the same way."""

@@ -59,10 +59,24 @@ def engine_wasm() -> bytes:
 @functools.lru_cache(maxsize=4)
 def machine(prefer: Prefer = "auto", prelude_version: int = PRELUDE_VERSION) -> Machine:
     """The engine on the VM path that was asked for. Raises CannotOpen."""
+    return machine_of(engine_wasm(), prefer, prelude_version)
+
+
+def machine_of(
+    wasm: bytes,
+    prefer: Prefer = "auto",
+    prelude_version: int = PRELUDE_VERSION,
+    *,
+    target: str | None = None,
+) -> Machine:
+    """An engine of these bytes, a recording's perhaps; `target` is another code generator than this machine's own.
+
+    Raises EngineRefused.
+    """
 
     def load(wasm: bytes) -> tuple[Engine, VmPool]:
-        engine = load_engine(wasm, DirectoryCache(cache_directory()), prefer=prefer)
+        engine = load_engine(wasm, DirectoryCache(cache_directory()), prefer=prefer, target=target)
         return engine, VmPool(engine)
 
-    engine, pool = load(engine_wasm())
+    engine, pool = load(wasm)
     return Machine(engine, pool, boot(engine, prelude_source(prelude_version)), prelude_version, load)

@@ -52,7 +52,7 @@ class CannotReplay(Exception):
     """These records cannot be replayed: why, and what to do."""
 
 
-class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+class Replayed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a replay came to.
 
     `compared` counts records that were lived again, by kind; `taken_over` those that were not, by reason; `erased`
@@ -99,7 +99,7 @@ def replay(
     until_seq = last[0] if until_seq is None else until_seq
     if not FIRST_SEQ <= from_seq <= until_seq <= last[0]:
         raise CannotReplay(
-            f"records {from_seq} to {until_seq} of world {world}: it has records {FIRST_SEQ} to {last[0]}"
+            f"world {world} has records {FIRST_SEQ} to {last[0]}; there are none from {from_seq} until {until_seq}"
         )
     walk = _Walk(log, blobs, world, machine, from_seq, until_seq)
     return deep_thread().run(lambda: walk.go(on_progress))
@@ -375,4 +375,4 @@ class _Walk:
             self._feed(hub.JobLost(op, ""))
 
 
-__all__ = ["CannotReplay", "Difference", "Replayed", "replay"]
+__all__ = ["CannotReplay", "Divergence", "Replayed", "replay"]

@@ -80,6 +80,11 @@ def early(log: Log, world: str, start: int, first: int, last: int) -> list[Early
     return sorted(found)
 
 
+def checkpoints(log: Log, world: str, first: int, last: int) -> list[int]:
+    """The checkpoints among these records."""
+    return [seq for seq, kind, _ in _glances(log, world, first, last) if kind == "checkpoint"]
+
+
 def _reads(kind: str) -> bool:
     return kind in HOW and HOW[kind].reads
 
