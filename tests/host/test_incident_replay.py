@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine import limits
+from engine import limits, logic
 from engine.host import NotThere, SimulatedHost, answers, shell, simulated
 from engine.host.incident_answers import IncidentReplayed, StepRow, TriedReplay, TryRejected
 from engine.host.incident_replay import Replay
@@ -386,6 +386,67 @@ def test_whatever_it_failed_with_it_fails_with_again(
     n = town.fail("f")
     replayed = town.replay(n)
     assert (replayed.same, replayed.now.failure) == (True, failure), replayed.differs
+
+
+class _Stopping:
+    """Nothing under any key; the watchdog fires at the thousandth question."""
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        self._interrupt = interrupt
+        self._asked = 0
+
+    def get(self, _key: str) -> None:
+        self._asked += 1
+        if self._asked == 1000:
+            self._interrupt.fire()
+
+    def list(self, *_asked: Any) -> list[tuple[str, bytes]]:
+        return []
+
+
+@pytest.mark.parametrize("path", ["c", "python"])
+def test_what_the_watchdog_stopped_stops_at_the_same_fuel(path: Any):
+    town = Town(path)
+    town.develop(
+        "function spin() { for (let i = 0; ; i++) { data.get('k'); if (i % 300 === 0) console.log(i) } }"
+    )
+    parts, runtime = town.host.parts, town.host.runtimes.get(town.shop)
+    assert runtime is not None
+    interrupt = Interrupt()
+    deep = shell.DeepThread()
+    stopped = deep.run(
+        lambda: logic.call(
+            parts.engines.pool,
+            parts.images.get(runtime.heaps[2]),
+            "spin",
+            b"[]",
+            flick=0,
+            seed=1,
+            fuel=limits.CALL_FUEL_MAX,
+            data=_Stopping(interrupt),
+            source_lookup=runtime.sources,
+            interrupt=interrupt,
+        )
+    )
+    assert stopped.failure.error.startswith("the watchdog stopped it")
+    body = kinds.Call(
+        function="spin",
+        args=b"[]",
+        revision=2,
+        snapshot=0,
+        flick=0,
+        seed=1,
+        value=None,
+        failure=kinds.Failure(stopped.failure.kind, stopped.failure.error),
+        writes=[],
+        logs=list(stopped.logs),
+        fuel=stopped.fuel,
+        reruns=0,
+        incident=1,
+    )
+    replayed = deep.run(Replay(parts, runtime, 1, body, None, None, Interrupt()).run)
+    assert (replayed.same, replayed.now.error) == (True, stopped.failure.error)
+    assert len(replayed.steps) > 1000
 
 
 def test_many_steps_are_cut_and_so_are_large_values(town: Town):
