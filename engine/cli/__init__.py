@@ -34,6 +34,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "rollback": "Make an earlier revision the head again.",
         "rejections": "List rejected attempts, or show one.",
         "check": "List, enrol and remove a world's checks.",
+        "goldens": "List, pin and unpin results; bless and reject held changes.",
     },
     "Use": {
         "call": "Call a definition.",

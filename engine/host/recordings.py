@@ -7,7 +7,7 @@ is never put behind what it has: only a world that is not here, or was cut off, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from engine import limits
@@ -24,6 +24,7 @@ from engine.host.parts import Parts
 from engine.host.recording_answers import AlreadyHere, ImportAnswer, Imported, Verified
 from engine.host.shell import Failed, Shell
 from engine.host.upkeep import Keeper
+from engine.host.writer import Writer
 from engine.hub import messages as hub
 from engine.io.blobs import BlobError, Blobs
 from engine.io.disk import DiskError
@@ -72,22 +73,25 @@ class Recordings:
     _creations: Creations
     _arrivals: Arrivals
     _keeper: Keeper
+    _writer: Writer
 
     world: Callable[[str], answers.WorldSummary]
 
     # ---- leaving
 
-    def recording(self, world: str, *, until: int | None = None, redact: bool = False) -> Iterator[bytes]:
+    def recording(
+        self, world: str, *, until: int | None = None, redact: bool = False
+    ) -> Generator[bytes, None, None]:
         """The world's recording in pieces; to be gone through on the upkeep lane. Raises NotThere, Gone.
 
         Going through it raises RecordingRefused, before the first piece, and what a damaged directory raises.
         """
-        self._present(world)
+        self._present(world, until)
+        self._writer.flush()
         return write_recording(self.parts.log, self.parts.blobs, world, until=until, redact=redact)
 
-    def verification(self, world: str) -> Iterator[Verified]:
-        """Verify a world step by step, on the upkeep lane; the last step says all. Raises NotThere."""
-        self.world(world)
+    def verification(self, world: str) -> Generator[Verified, None, None]:
+        """Verify a world step by step, on the upkeep lane; the last step says all."""
         for step in verify_world(self.parts.log, self.parts.blobs, world, root_of=root_of):
             yield Verified(
                 world=world,
@@ -97,11 +101,15 @@ class Recordings:
                 problems=step.problems,
             )
 
-    def _present(self, world: str) -> answers.WorldSummary:
+    def _present(self, world: str, seq: int | None) -> None:
+        """Whether there is such a world, and has such a record. Raises NotThere, Gone."""
         summary = self.world(world)
         if summary.purged:
             raise Gone(f"world {world} was purged: what it recorded is erased")
-        return summary
+        if seq is not None and not 0 <= seq < summary.records:
+            raise NotThere(
+                f"world {world} has records 0 to {summary.records - 1}, so there is no record {seq}"
+            )
 
     # ---- coming
 
@@ -121,7 +129,7 @@ class Recordings:
 
         def proved(result: Proved | Failed) -> None:
             if isinstance(result, Failed):
-                done(self._import_refused(result.error))
+                done(self.import_refused(result.error))
             elif name is not None:
                 self._import_copy(source, result.manifest, name, actor, request_id, done)
             else:
@@ -229,7 +237,7 @@ class Recordings:
             batches_of(self._arriving(source, from_seq, imported, pinned)),
             lambda: marker,
             pinned=pinned,
-            refused=self._import_refused,
+            refused=self.import_refused,
             done=landed,
         )
 
@@ -304,9 +312,7 @@ class Recordings:
         done: Done,
     ) -> None:
         """A new world from what this one was after its record `at` (its last one). Raises NotThere, Gone."""
-        records = self._present(world).records
-        if at is not None and not 0 <= at < records:
-            raise NotThere(f"world {world} has records 0 to {records - 1}, so there is no record {at}")
+        self._present(world, at)
 
         def opened() -> tuple[Moment, Blobs]:
             last = self.parts.log.last(world)
@@ -368,11 +374,11 @@ class Recordings:
             batches(),
             lambda: Marker(len(entries), ""),
             pinned=pinned,
-            refused=self._import_refused,
+            refused=self.import_refused,
             done=landed,
         )
 
-    def _import_refused(self, error: BaseException) -> answers.Refused:
+    def import_refused(self, error: BaseException) -> answers.Refused:
         """What to say of what reading and storing raise; anything else is a fault of ours and raised."""
         match error:
             case RecordingRefused():

@@ -11,7 +11,7 @@ Their headers stay, so its chain verifies (Invariant 20), and it can be replayed
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -130,7 +130,7 @@ class Recording(msgspec.Struct, frozen=True):
 
 def write_recording(
     log: Log, blobs: Blobs, world: str, *, until: int | None = None, redact: bool = False
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     """The recording of a world's durable records up to `until` (its last one), in pieces of bounded size.
 
     Raises RecordingRefused for what cannot become one, before the first piece; BlobMissing, BlobRotten, HeapRefused

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from engine.host import answers, golden_answers, incident_answers
+from engine.host import answers, golden_answers, incident_answers, recording_answers
 from engine.host.answers import as_json
 
 JSON = b"application/json"
@@ -14,6 +14,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 STATUS_OF_ANSWER: dict[type, int] = {
     answers.Created: 201,
+    recording_answers.Imported: 201,
     answers.Enrolled: 201,
     answers.Started: 202,
     answers.Rejected: 422,
@@ -46,6 +47,11 @@ STATUS_OF_REFUSAL = {
     "not-a-call": 404,
     "differs": 409,
     "too-many": 409,
+    "exists": 409,
+    "importing": 409,
+    "clock": 409,
+    "foreign": 409,
+    "recording": 400,
     "bad-reason": 400,
     "size": 400,
 }

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from engine.host import answers, incident_answers
+from engine.host import golden_answers as shapes
 from engine.serve.answers import Page
+from engine.serve.recording_client import RecordingClient
 from engine.serve.wire import (
     ClientError,
     Invalid,
@@ -18,10 +20,10 @@ from engine.serve.wire import (
     ServerError,
     Unauthorized,
     Unreachable,
-    Wire,
     built,
     given,
     path_of,
+    quoted,
 )
 
 __all__ = [
@@ -37,7 +39,10 @@ __all__ = [
 ]
 
 
-class Client(Wire):
+Attempted = answers.Accepted | answers.Unchanged | answers.Rejected | shapes.Held
+
+
+class Client(RecordingClient):
     """Talks to one server."""
 
     # ---- worlds -------------------------------------------------------------------------------------------
@@ -49,8 +54,8 @@ class Client(Wire):
     def create(self, name: str, *, request_id: str | None = None) -> answers.Created:
         return self._send("POST", "/api/worlds", {"name": name}, request_id, answers.Created)
 
-    def world(self, world: str) -> answers.WorldSummary:
-        return self._get(path_of(world), answers.WorldSummary)
+    def world(self, world: str, *, at: int | None = None) -> answers.WorldSummary:
+        return self._get(path_of(world), answers.WorldSummary, given({"at": at}))
 
     def change(
         self,
@@ -82,14 +87,24 @@ class Client(Wire):
         *,
         summary: str = "",
         commonjs: str | None = None,
+        gate: bool = False,
         request_id: str | None = None,
-    ) -> answers.Accepted | answers.Unchanged | answers.Rejected:
-        body = given({"source": source, "summary": summary, "commonjs": commonjs})
+    ) -> Attempted:
+        """With `gate` it is held where a result of the last recorded calls would be another."""
+        body = given({"source": source, "summary": summary, "commonjs": commonjs, "gate": gate or None})
         return self._attempt(path_of(world, "develop"), body, request_id)
+
+    def try_develop(
+        self, world: str, source: str, *, commonjs: str | None = None, gate: bool = False
+    ) -> shapes.DryRun | shapes.WouldReject:
+        """What a develop would come to, and which recorded results would be others. Nothing is recorded."""
+        body = given({"source": source, "commonjs": commonjs, "gate": gate or None, "dryRun": True})
+        value = self._change("POST", path_of(world, "develop"), body, None)
+        return built(value, shapes.WouldReject if value["status"] == "rejected" else shapes.DryRun)
 
     def rollback(
         self, world: str, revision: int, *, reason: str, force: bool = False, request_id: str | None = None
-    ) -> answers.Accepted | answers.Unchanged | answers.Rejected:
+    ) -> Attempted:
         body: dict[str, Any] = {"revision": revision, "reason": reason, "force": force}
         return self._attempt(path_of(world, "rollback"), body, request_id)
 
@@ -112,28 +127,63 @@ class Client(Wire):
         return self._get(path_of(world, "operations", str(n)), answers.OperationState)
 
     def execute(
-        self, world: str, expression: str, *, request_id: str | None = None
+        self, world: str, expression: str, *, at: int | None = None, request_id: str | None = None
     ) -> answers.PreviewOk | answers.PreviewFailed:
-        value = self._change("POST", path_of(world, "execute"), {"expression": expression}, request_id)
+        """Preview it; with `at` as the world was after that record, which takes no request id."""
+        body = given({"expression": expression, "at": at})
+        value = self._change("POST", path_of(world, "execute"), body, request_id)
         return built(value, answers.PreviewOk if value["ok"] else answers.PreviewFailed)
 
-    def functions(self, world: str) -> list[answers.DefinitionRow]:
-        return self._get(path_of(world, "functions"), list[answers.DefinitionRow])
+    def functions(self, world: str, *, at: int | None = None) -> list[answers.DefinitionRow]:
+        return self._get(path_of(world, "functions"), list[answers.DefinitionRow], given({"at": at}))
 
-    def function(self, world: str, name: str) -> answers.DefinitionRow:
-        return self._get(path_of(world, "functions", name), answers.DefinitionRow)
+    def function(self, world: str, name: str, *, at: int | None = None) -> answers.DefinitionRow:
+        return self._get(path_of(world, "functions", name), answers.DefinitionRow, given({"at": at}))
 
-    def graph(self, world: str) -> answers.Graph:
-        return self._get(path_of(world, "graph"), answers.Graph)
+    def graph(self, world: str, *, at: int | None = None) -> answers.Graph:
+        return self._get(path_of(world, "graph"), answers.Graph, given({"at": at}))
 
-    def source(self, world: str) -> dict[str, str]:
+    def source(self, world: str, *, at: int | None = None) -> dict[str, str]:
         """File name -> text that `develop` takes again."""
-        return self._get(path_of(world, "source"), dict[str, dict[str, str]])["files"]
+        return self._get(path_of(world, "source"), dict[str, dict[str, str]], given({"at": at}))["files"]
+
+    # ---- goldens ------------------------------------------------------------------------------------------
+
+    def goldens(
+        self, world: str, *, limit: int | None = None, before: int | None = None
+    ) -> shapes.GoldenPage:
+        query = given({"limit": limit, "before": before})
+        return self._get(path_of(world, "goldens"), shapes.GoldenPage, query)
+
+    def golden(self, world: str, n: int) -> shapes.GoldenRow | shapes.HeldRow:
+        value = self._get(path_of(world, "goldens", str(n)), dict[str, Any])
+        return built(value, shapes.HeldRow if "base" in value else shapes.GoldenRow)
+
+    def all_goldens(self) -> shapes.GoldenPage:
+        """What is pinned and what is held now, in all worlds."""
+        return self._get("/api/goldens", shapes.GoldenPage)
+
+    def pin(
+        self, world: str, call: int, *, name: str = "", reason: str = "", request_id: str | None = None
+    ) -> shapes.Pinned:
+        body = {"call": call, "name": name, "reason": reason}
+        return self._send("POST", path_of(world, "goldens"), body, request_id, shapes.Pinned)
+
+    def unpin(self, world: str, n: int, *, reason: str, request_id: str | None = None) -> answers.Done:
+        path = path_of(world, "goldens", str(n))
+        return self._send("DELETE", path, {"reason": reason}, request_id, answers.Done)
+
+    def bless(self, id: str, *, reason: str = "", request_id: str | None = None) -> Attempted:
+        return self._attempt(f"/api/goldens/{quoted(id)}/bless", {"reason": reason}, request_id)
+
+    def reject(self, id: str, *, reason: str, request_id: str | None = None) -> answers.Done:
+        path = f"/api/goldens/{quoted(id)}/reject"
+        return self._send("POST", path, {"reason": reason}, request_id, answers.Done)
 
     # ---- checks -------------------------------------------------------------------------------------------
 
-    def checks(self, world: str) -> answers.CheckList:
-        return self._get(path_of(world, "checks"), answers.CheckList)
+    def checks(self, world: str, *, at: int | None = None) -> answers.CheckList:
+        return self._get(path_of(world, "checks"), answers.CheckList, given({"at": at}))
 
     def enrol(
         self,
@@ -165,31 +215,31 @@ class Client(Wire):
     # ---- history ------------------------------------------------------------------------------------------
 
     def revisions(
-        self, world: str, *, limit: int | None = None, before: int | None = None
+        self, world: str, *, limit: int | None = None, before: int | None = None, at: int | None = None
     ) -> answers.RevisionPage:
-        query = given({"limit": limit, "before": before})
+        query = given({"limit": limit, "before": before, "at": at})
         return self._get(path_of(world, "revisions"), answers.RevisionPage, query)
 
-    def revision(self, world: str, n: int) -> answers.RevisionRow:
-        return self._get(path_of(world, "revisions", str(n)), answers.RevisionRow)
+    def revision(self, world: str, n: int, *, at: int | None = None) -> answers.RevisionRow:
+        return self._get(path_of(world, "revisions", str(n)), answers.RevisionRow, given({"at": at}))
 
     def rejections(
-        self, world: str, *, limit: int | None = None, before: int | None = None
+        self, world: str, *, limit: int | None = None, before: int | None = None, at: int | None = None
     ) -> answers.RejectionPage:
-        query = given({"limit": limit, "before": before})
+        query = given({"limit": limit, "before": before, "at": at})
         return self._get(path_of(world, "rejections"), answers.RejectionPage, query)
 
-    def rejection(self, world: str, n: int) -> answers.RejectionRow:
-        return self._get(path_of(world, "rejections", str(n)), answers.RejectionRow)
+    def rejection(self, world: str, n: int, *, at: int | None = None) -> answers.RejectionRow:
+        return self._get(path_of(world, "rejections", str(n)), answers.RejectionRow, given({"at": at}))
 
     def incidents(
-        self, world: str, *, limit: int | None = None, before: int | None = None
+        self, world: str, *, limit: int | None = None, before: int | None = None, at: int | None = None
     ) -> answers.IncidentPage:
-        query = given({"limit": limit, "before": before})
+        query = given({"limit": limit, "before": before, "at": at})
         return self._get(path_of(world, "incidents"), answers.IncidentPage, query)
 
-    def incident(self, world: str, n: int) -> answers.IncidentRow:
-        return self._get(path_of(world, "incidents", str(n)), answers.IncidentRow)
+    def incident(self, world: str, n: int, *, at: int | None = None) -> answers.IncidentRow:
+        return self._get(path_of(world, "incidents", str(n)), answers.IncidentRow, given({"at": at}))
 
     def retry(
         self, world: str, n: int, *, request_id: str | None = None
@@ -217,17 +267,39 @@ class Client(Wire):
         path = path_of(world, "incidents", str(n), "dismiss")
         return self._send("POST", path, {"reason": reason}, request_id, answers.Done)
 
-    def log(self, world: str, *, after: int | None = None, limit: int | None = None) -> answers.LogPage:
-        query = given({"after": after, "limit": limit})
+    def log(
+        self, world: str, *, after: int | None = None, until: int | None = None, limit: int | None = None
+    ) -> answers.LogPage:
+        query = given({"after": after, "until": until, "limit": limit})
         return self._get(path_of(world, "log"), answers.LogPage, query)
 
     # ---- data ---------------------------------------------------------------------------------------------
 
     def data(
-        self, world: str, *, prefix: str = "", after: str | None = None, limit: int | None = None
+        self,
+        world: str,
+        *,
+        prefix: str = "",
+        after: str | None = None,
+        limit: int | None = None,
+        at: int | None = None,
     ) -> answers.DataPage:
-        query = given({"prefix": prefix or None, "after": after, "limit": limit})
+        query = given({"prefix": prefix or None, "after": after, "limit": limit, "at": at})
         return self._get(path_of(world, "data"), answers.DataPage, query)
+
+    def restore(
+        self,
+        world: str,
+        at: int,
+        *,
+        reason: str = "",
+        prefix: str = "",
+        dry_run: bool = False,
+        request_id: str | None = None,
+    ) -> answers.Restored:
+        """Bring data back as it was after record `at`; a dry run says what that would write."""
+        body = given({"at": at, "reason": reason, "prefix": prefix, "dryRun": dry_run or None})
+        return self._send("POST", path_of(world, "restore"), body, request_id, answers.Restored)
 
     def set_data(
         self, world: str, key: str, value: Any, *, reason: str, request_id: str | None = None
@@ -242,14 +314,24 @@ class Client(Wire):
 
     # ---- access -------------------------------------------------------------------------------------------
 
-    def grants(self, world: str) -> answers.Grants:
-        return self._get(path_of(world, "grants"), answers.Grants)
+    def grants(self, world: str, *, at: int | None = None) -> answers.Grants:
+        return self._get(path_of(world, "grants"), answers.Grants, given({"at": at}))
 
     def set_grants(self, world: str, worlds: list[str]) -> answers.Grants:
         return self._send("PUT", path_of(world, "grants"), {"worlds": worlds}, None, answers.Grants)
 
     def page(self, world: str) -> Page:
         return self._get(path_of(world, "page"), Page)
+
+    def page_at(self, world: str, at: int) -> answers.PageAccess:
+        return self._get(path_of(world, "page"), answers.PageAccess, {"at": at})
+
+    def page_view(
+        self, world: str, path: str = "/", *, query: str = "", at: int | None = None
+    ) -> answers.PageView:
+        """What the page would answer to a GET, now or at a moment. Raises ServerError where `app` fails."""
+        asked = given({"path": path, "query": query or None, "at": at})
+        return self._get(path_of(world, "page", "view"), answers.PageView, asked)
 
     def set_page(
         self,
@@ -283,12 +365,13 @@ class Client(Wire):
 
     def _attempt(self, path: str, body: dict[str, Any], request_id: str | None) -> Any:
         value = self._change("POST", path, body, request_id)
-        shapes: dict[str, Any] = {
+        of_status: dict[str, Any] = {
             "accepted": answers.Accepted,
             "unchanged": answers.Unchanged,
             "rejected": answers.Rejected,
+            "held": shapes.Held,
         }
-        return built(value, shapes[value["status"]])
+        return built(value, of_status[value["status"]])
 
     def _called(self, path: str, body: dict[str, Any], request_id: str | None) -> Any:
         value = self._change("POST", path, body, request_id)

@@ -14,10 +14,12 @@ from starlette.routing import Route
 
 from engine import limits
 from engine.host import LiveHost, NotThere
+from engine.host.api import Gone
 from engine.ids import BadId, check_world_id
 from engine.serve.answering import Reply, failed, reply_to
 from engine.serve.inputs import Input, NoQuery
 from engine.serve.reading import BadInput, percent_decoded, read_input, read_query
+from engine.serve.streaming import ClientGone, Streamed, send_streamed, spooled
 
 TOO_LARGE = f"body: is larger than {limits.BODY_BYTES_MAX} bytes"
 ACTOR = "operator"
@@ -48,7 +50,10 @@ Handler = Callable[[LiveHost, Asked], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`answers` are the types that the handler may return. BadInput and NotThere end as a Failure."""
+    """`answers` are the types that the handler may return. BadInput and NotThere end as a Failure.
+
+    One that `takes_file` is given its body as an open file, which is closed once it has answered.
+    """
 
     method: str
     path: str
@@ -57,15 +62,12 @@ class Endpoint:
     query: type[Input] = NoQuery
     body: type[Input] | None = None
     content_type: str = "application/json"
+    takes_file: bool = False
 
     @property
     def summary(self) -> str:
         assert self.handler.__doc__, f"{self.method} {self.path} says what it does"
         return self.handler.__doc__.strip()
-
-
-class ClientGone(Exception):
-    """The client went away before its request was complete: nothing is done and nobody is answered."""
 
 
 class Resource:
@@ -84,22 +86,33 @@ class Resource:
         endpoint = self.by_method.get(scope["method"])
         if endpoint is None:
             error = f"{scope['method']} is not a method of {self.path}"
-            reply = failed(405, error, "Allow lists its methods", headers=((b"allow", self._allow),))
+            reply: Reply | Streamed = failed(
+                405, error, "Allow lists its methods", headers=((b"allow", self._allow),)
+            )
         else:
             reply = await self._replied(endpoint, scope, receive)
-        await send_reply(send, reply)
+        if isinstance(reply, Streamed):
+            await send_streamed(scope, receive, send, reply)
+        else:
+            await send_reply(send, reply)
 
-    async def _replied(self, endpoint: Endpoint, scope: Any, receive: Any) -> Reply:
+    async def _replied(self, endpoint: Endpoint, scope: Any, receive: Any) -> Reply | Streamed:
         try:
             params = _params_of(scope)
             query = read_query(scope["query_string"], endpoint.query)
-            body = read_input(await read_body(scope, receive), endpoint.body) if endpoint.body else None
-            answer = await endpoint.handler(self._host, Asked(params, query, body, scope["headers"]))
-            return answer if isinstance(answer, Reply) else reply_to(answer)
+            if endpoint.takes_file:
+                async with spooled(scope, receive, self._host.home) as file:
+                    answer = await endpoint.handler(self._host, Asked(params, query, file, scope["headers"]))
+            else:
+                body = read_input(await read_body(scope, receive), endpoint.body) if endpoint.body else None
+                answer = await endpoint.handler(self._host, Asked(params, query, body, scope["headers"]))
+            return answer if isinstance(answer, Reply | Streamed) else reply_to(answer)
         except BadInput as error:
             return failed(error.status, error.error, error.hint)
         except BadId as error:
             return failed(400, str(error))
+        except Gone as error:
+            return failed(410, str(error))
         except NotThere as error:
             return failed(404, str(error))
 

@@ -60,6 +60,17 @@ class CreateWorld(Body, frozen=True, kw_only=True):
         check_world_name(self.name)
 
 
+class CopyWorld(Body, frozen=True, kw_only=True):
+    """`at` is the record after which the world is copied; without it the last one."""
+
+    name: Name
+    at: Number | None = None
+
+    def check(self) -> None:
+        super().check()
+        check_world_name(self.name)
+
+
 class ChangeWorld(Body, frozen=True, kw_only=True):
     name: Name | None = None
     archived: bool | None = None
@@ -266,6 +277,27 @@ class NoQuery(Input, frozen=True, kw_only=True):
 
 class WorldsQuery(Input, frozen=True, kw_only=True):
     archived: bool = False
+
+
+class RecordingQuery(Input, frozen=True, kw_only=True):
+    """`until` is the last record's sequence; without it all are recorded."""
+
+    redact: bool = False
+    until: Number | None = None
+
+
+class ImportQuery(Input, frozen=True, kw_only=True):
+    """`as` names a copy; the request id is the copy's. An import of the world itself is done once anyway."""
+
+    as_: Name | None = msgspec.field(name="as", default=None)
+    request_id: str | None = None
+
+    def check(self) -> None:
+        super().check()
+        if self.as_ is not None:
+            check_world_name(self.as_, "as")
+        if self.request_id is not None:
+            check_request_id(self.request_id)
 
 
 class AtQuery(Input, frozen=True, kw_only=True):

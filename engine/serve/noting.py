@@ -7,8 +7,9 @@ import time
 from typing import Any
 
 from engine.serve.answering import Reply, failed
-from engine.serve.endpoint import ClientGone, send_reply
+from engine.serve.endpoint import send_reply
 from engine.serve.metrics import Metrics
+from engine.serve.streaming import ClientGone
 
 METHODS_COUNTED = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 

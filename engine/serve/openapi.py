@@ -13,6 +13,7 @@ from engine.host import Upkeep, answers
 from engine.serve.answering import STATUS_OF_ANSWER, STATUS_OF_REFUSAL, Failure
 from engine.serve.endpoint import Endpoint
 from engine.serve.inputs import Input
+from engine.serve.streaming import BINARY
 
 _PARAM = re.compile(r"\{(\w+)(?::path)?\}")
 _REF = "#/components/schemas/{name}"
@@ -20,6 +21,7 @@ _PARAM_SCHEMAS: dict[str, dict[str, Any]] = {
     "world": {"type": "string", "pattern": "^[a-z0-9-]{1,64}$"},
     "n": {"type": "integer", "minimum": 0},
 }
+_BYTES = {"type": "string", "format": "binary"}
 _FAILURES = {
     400: "What was sent is refused; the text names the field",
     401: "The operator token is missing or wrong",
@@ -76,6 +78,8 @@ def _operation(endpoint: Endpoint, schema_of: dict[str, Any], components: dict[s
             "required": bool(components[endpoint.body.__name__].get("required")),
             "content": {"application/json": {"schema": schema_of[repr(endpoint.body)]}},
         }
+    if endpoint.takes_file:
+        described["requestBody"] = {"required": True, "content": {BINARY: {"schema": _BYTES}}}
     if is_api:
         described["security"] = [{"token": []}]
     return described
@@ -106,14 +110,17 @@ def _responses(endpoint: Endpoint, schema_of: dict[str, Any], is_api: bool) -> d
     for answer in endpoint.answers:
         for status in _statuses(answer):
             by_status.setdefault(status, []).append(schema_of[repr(answer)])
-    failures = [401, 413, 408] if is_api and endpoint.body else [401] if is_api else []
-    if endpoint.body or endpoint.query.__struct_fields__ or "{" in endpoint.path:
+    has_body = endpoint.body is not None or endpoint.takes_file
+    failures = [401, 413, 408] if is_api and has_body else [401] if is_api else []
+    if has_body or endpoint.query.__struct_fields__ or "{" in endpoint.path:
         failures.append(400)
     if "{" in endpoint.path:
         failures.append(404)
     failures.append(403)
     for status in failures:
         by_status.setdefault(status, []).append(schema_of[repr(Failure)])
+    if endpoint.content_type == BINARY:
+        by_status[200] = [_BYTES]
     return {
         str(status): {
             "description": _FAILURES.get(status, HTTPStatus(status).phrase),

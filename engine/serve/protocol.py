@@ -20,6 +20,8 @@ HEAD_TOO_LARGE = f"head: is larger than {limits.HEAD_BYTES_MAX} bytes"
 HEAD_SECONDS_MAX = limits.HEAD_FLICKS_MAX / limits.FLICKS_PER_SECOND
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 BODY_SECONDS_MAX = limits.BODY_FLICKS_MAX / limits.FLICKS_PER_SECOND
+UPLOAD_SECONDS_MAX = limits.UPLOAD_FLICKS_MAX / limits.FLICKS_PER_SECOND
+UPLOAD_PATH = b"/api/recordings"
 ANSWER_SECONDS_MAX = limits.ANSWER_FLICKS_MAX / limits.FLICKS_PER_SECOND
 
 
@@ -80,7 +82,10 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_message_complete()
 
     def _expect_rest(self) -> None:
-        seconds = BODY_SECONDS_MAX if self._arriving == "body" else HEAD_SECONDS_MAX
+        seconds = HEAD_SECONDS_MAX
+        if self._arriving == "body":
+            is_upload = self.url.partition(b"?")[0] == UPLOAD_PATH
+            seconds = UPLOAD_SECONDS_MAX if is_upload else BODY_SECONDS_MAX
         self._arrival_deadline = self.loop.call_later(seconds, self._rest_is_late, seconds)
 
     def _rest_came(self) -> None:

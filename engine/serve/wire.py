@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Self, TypeVar, get_args, get_origin
 from urllib.parse import quote
@@ -98,8 +99,15 @@ class Wire:
     def close(self) -> None:
         self._http.close()
 
-    def _get(self, path: str, shape: type[T], query: Mapping[str, Any] | None = None) -> T:
-        response = self._request("GET", path, query=query)
+    def _get(
+        self,
+        path: str,
+        shape: type[T],
+        query: Mapping[str, Any] | None = None,
+        *,
+        timeout_s: float | None = None,
+    ) -> T:
+        response = self._request("GET", path, query=query, timeout_s=timeout_s)
         _raise_unless(response, 200)
         return self._decoded(response, shape)
 
@@ -133,12 +141,44 @@ class Wire:
         body: bytes | None = None,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
     ) -> httpx.Response:
-        parts = [f"{name}={quoted(str(value))}" for name, value in (query or {}).items()]
-        url = path + ("?" + "&".join(parts) if parts else "")
         sent = {"content-type": "application/json"} if body is not None else {}
+        with self._speaking():
+            response = self._http.request(
+                method,
+                _url_of(path, query),
+                content=body,
+                headers=sent | dict(headers or {}),
+                timeout=self._http.timeout if timeout_s is None else timeout_s,
+            )
+        self.last_body = response.content
+        return response
+
+    def _pieces(self, path: str, query: Mapping[str, Any]) -> Iterator[bytes]:
+        """The body of a GET as it comes. Raises ClientError, also where it ends before its end."""
+        with self._speaking(), self._http.stream("GET", _url_of(path, query)) as response:
+            if response.status_code != 200:
+                response.read()
+                _raise_unless(response, 200)
+            yield from response.iter_bytes()
+
+    def _upload(
+        self, path: str, pieces: Iterator[bytes], query: Mapping[str, Any], *, timeout_s: float
+    ) -> Any:
+        """POST a body that is as long as it is; the parsed reply."""
+        sent = {"content-type": "application/octet-stream"}
+        with self._speaking():
+            response = self._http.post(_url_of(path, query), content=pieces, headers=sent, timeout=timeout_s)
+        self.last_body = response.content
+        _raise_unless(response, 200, 201)
+        return _parsed(response)
+
+    @contextmanager
+    def _speaking(self) -> Iterator[None]:
+        """What goes wrong on the way, as a ClientError."""
         try:
-            response = self._http.request(method, url, content=body, headers=sent | dict(headers or {}))
+            yield
         except httpx.TimeoutException:
             raise ClientError(
                 f"{self.url} did not answer in time", "it may still do what was asked; the log shows it"
@@ -148,8 +188,11 @@ class Wire:
                 f"no server answers at {self.url} ({error})",
                 "start one with `pw serve`, or name another with --server or PW_SERVER",
             ) from None
-        self.last_body = response.content
-        return response
+
+
+def _url_of(path: str, query: Mapping[str, Any] | None) -> str:
+    parts = [f"{name}={quoted(str(value))}" for name, value in (query or {}).items()]
+    return path + ("?" + "&".join(parts) if parts else "")
 
 
 def path_of(world: str, *segments: str) -> str:

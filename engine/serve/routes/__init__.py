@@ -1,6 +1,19 @@
 """The table of endpoints, in the order in which they are looked for: the call first."""
 
-from engine.serve.routes import access, change, checks, data, history, incidents, operation, use, worlds
+from engine.serve.routes import (
+    access,
+    change,
+    checks,
+    data,
+    goldens,
+    history,
+    incidents,
+    operation,
+    past,
+    recordings,
+    use,
+    worlds,
+)
 
 ENDPOINTS = (
     *use.ENDPOINTS,
@@ -11,6 +24,9 @@ ENDPOINTS = (
     *incidents.ENDPOINTS,
     *access.ENDPOINTS,
     *data.ENDPOINTS,
+    *goldens.ENDPOINTS,
+    *past.ENDPOINTS,
+    *recordings.ENDPOINTS,
     *operation.ENDPOINTS,
 )
 

@@ -9,6 +9,7 @@ from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.reading import BadInput
+from engine.serve.routes.past import at_moment
 
 
 async def worlds(host: LiveHost, asked: Asked) -> Any:
@@ -23,8 +24,8 @@ async def create(host: LiveHost, asked: Asked) -> Any:
 
 
 async def world(host: LiveHost, asked: Asked) -> Any:
-    """Show one world."""
-    return host.world(asked.params["world"])
+    """Show one world, as it is or as it was."""
+    return await at_moment(host, asked, lambda reads: reads.world(asked.params["world"]))
 
 
 async def change(host: LiveHost, asked: Asked) -> Any:
@@ -42,7 +43,8 @@ async def archive(host: LiveHost, asked: Asked) -> Any:
 async def purge(host: LiveHost, asked: Asked) -> Any:
     """Erase what a world has recorded, for ever. A tombstone and its record chain stay."""
     body, world = asked.body, asked.params["world"]
-    host.world(world)
+    if not host.is_cut_off(world):
+        host.world(world)
     if body.confirm != world:
         raise BadInput(f"confirm: must repeat the world's id, {world}")
     return await host.perform(world, hub.Purge(reason=body.reason), actor=ACTOR, request_id=body.request_id)
@@ -57,7 +59,13 @@ _DESCRIBED = (answers.WorldSummary, answers.Missing, answers.Refused)
 ENDPOINTS = (
     Endpoint("GET", "/api/worlds", worlds, (list[answers.WorldSummary],), query=inputs.WorldsQuery),
     Endpoint("POST", "/api/worlds", create, (answers.Created, answers.Refused), body=inputs.CreateWorld),
-    Endpoint("GET", "/api/worlds/{world}", world, (answers.WorldSummary,)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}",
+        world,
+        (answers.WorldSummary, answers.Refused),
+        query=inputs.AtQuery,
+    ),
     Endpoint("PATCH", "/api/worlds/{world}", change, _DESCRIBED, body=inputs.ChangeWorld),
     Endpoint("DELETE", "/api/worlds/{world}", archive, _DESCRIBED, body=inputs.ArchiveWorld),
     Endpoint(
