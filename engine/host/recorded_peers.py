@@ -39,8 +39,15 @@ def told_of(body: kinds.Body) -> list[Told]:
     if not isinstance(body, kinds.Call):
         return []
     return [
-        Told(a.ordinal, a.world, a.function, a.ok, a.value, failure_kind(a.kind or "threw"))
-        for a in body.answers
+        Told(
+            answer.ordinal,
+            answer.world,
+            answer.function,
+            answer.ok,
+            answer.value,
+            failure_kind(answer.kind or "threw"),
+        )
+        for answer in body.answers
     ]
 
 
