@@ -121,6 +121,15 @@ def test_a_change_meets_exactly_the_reads_that_cover_its_key(read: Read, conflic
     assert data.changed_since([read], 1) == ("t:2" if conflicts else None)
 
 
+def test_changes_that_an_older_reader_keeps_do_not_meet_the_ranges_of_a_newer_one():
+    data = VersionedData((), 1)
+    data.apply(2, [Write("t:1", b"1")])
+    data.settle(2)
+    everything = (Read("t:", prefix=True),)
+    assert data.changed_since(everything, 1) == "t:1"
+    assert data.changed_since(everything, 2) is None
+
+
 def test_the_first_changed_key_is_that_of_the_first_read_that_meets_one():
     data = VersionedData((), 1)
     data.apply(2, [Write("b", b"1"), Write("a", b"1"), Write("c", b"1")])

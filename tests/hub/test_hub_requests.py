@@ -187,6 +187,30 @@ def test_of_a_purged_world_only_the_purge_itself_is_repeated():
     assert bench.refusal(bench.call(request=Request("r-2", "hash-c"))).code == "purged"
 
 
+def test_a_failed_call_of_another_world_lets_its_request_id_go_and_runs_when_it_is_asked_again():
+    bench = Bench()
+    asked = Request("peer:" + "0" * 64, "hash")
+    failed = bench.call(request=asked)
+    bench.done(failed, ok=False)
+    (draft,) = bench.drafts
+    assert (draft.number, draft.request) == (1, None)
+    bench.durable()
+    again = bench.call(request=asked)
+    assert bench.started() == [again]
+    bench.done(again)
+    bench.durable()
+    assert bench.drafts[1].request == asked
+    repeated = bench.call(request=asked)
+    assert (bench.started(), bench.answers[repeated].seq) == ([], bench.answers[again].seq)
+
+
+def test_a_failed_call_of_a_client_keeps_its_request_id():
+    bench = Bench()
+    failed = bench.call(request=ASKED)
+    bench.done(failed, ok=False)
+    assert bench.drafts[0].request == ASKED
+
+
 def test_an_interrupted_operation_takes_its_request_id_along():
     bench = Bench()
     op = bench.admit(Interrupt("entry", ASKED))
