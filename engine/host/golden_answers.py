@@ -92,7 +92,7 @@ class GoldenRow(_Shape, frozen=True):
 
 
 class HeldRow(_Shape, frozen=True):
-    """A held change. `state` is open, blessed, rejected, replaced or unchanged."""
+    """A held change. `state` is open, blessed, rejected, replaced or unchanged. Lists leave its source out."""
 
     id: str
     world: str
@@ -101,13 +101,13 @@ class HeldRow(_Shape, frozen=True):
     base: int
     cause: str
     summary: str
-    source: str
     changes: Changes
     goldens: list[DifferenceRow]
     differs: list[DifferenceRow]
     logs: list[str]
     actor: str
     at: str
+    source: str | None = None
     commonjs: str | None = None
     target: int | None = None
     replaces: str | None = None

@@ -35,7 +35,7 @@ class GoldenReads:
             row = ledger.read().golden(world, n)
         if row is None:
             raise NotThere(f"no golden {n} in world {world}")
-        return _golden(world, row) if isinstance(row, GoldenRow) else _held(world, row)
+        return _golden(world, row) if isinstance(row, GoldenRow) else _held(world, row, with_source=True)
 
     def all_goldens(self) -> shapes.GoldenPage:
         """What is pinned and what is held now, in all worlds in the order of their creation; each newest first."""
@@ -58,7 +58,7 @@ def parse_golden_id(id: str) -> tuple[str, int] | None:
 def _page(world: str, rows: list[GoldenRow | HeldRow], *, more: bool) -> shapes.GoldenPage:
     return shapes.GoldenPage(
         goldens=[_golden(world, row) for row in rows if isinstance(row, GoldenRow)],
-        held=[_held(world, row) for row in rows if isinstance(row, HeldRow)],
+        held=[_held(world, row, with_source=False) for row in rows if isinstance(row, HeldRow)],
         more=more,
     )
 
@@ -90,7 +90,7 @@ def _golden(world: str, row: GoldenRow) -> shapes.GoldenRow:
     )
 
 
-def _held(world: str, row: HeldRow) -> shapes.HeldRow:
+def _held(world: str, row: HeldRow, *, with_source: bool) -> shapes.HeldRow:
     body, ended = row.body, row.ended
     by = None
     if ended is not None and ended.by is not None:
@@ -103,7 +103,7 @@ def _held(world: str, row: HeldRow) -> shapes.HeldRow:
         base=body.base,
         cause=body.cause,
         summary=body.summary,
-        source=body.source,
+        source=body.source if with_source else None,
         changes=body.changes,
         goldens=difference_rows(world, body.goldens),
         differs=difference_rows(world, body.differs),

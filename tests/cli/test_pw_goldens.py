@@ -1,0 +1,118 @@
+"""`pw goldens` and what `pw develop` says of results that a change would change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from click.testing import Result
+
+from engine.serve.client import Client
+
+Pw = Callable[..., Result]
+DEARER = "function price(n) { return n * 4 }"
+
+
+@pytest.fixture
+def shop(client: Client) -> str:
+    """A world with three calls on record; the last one is record 4."""
+    world = client.create("shop").id
+    client.develop(
+        world,
+        """
+        function price(n) { return n * 3 }
+        function sell(n) { const sum = (data.get("sum") ?? 0) + price(n); data.set("sum", sum); return sum }
+        function stock(n) { return { name: "screws", count: n, price: price(n), shelf: "the second from the left" } }
+        """,
+    )
+    for n in (1, 2):
+        client.call(world, "sell", [n], request_id=f"sell-{n}")
+    client.call(world, "stock", [7], request_id="stock")
+    return world
+
+
+def test_a_dry_run_shows_each_result_that_would_be_another_line_by_line(pw: Pw, shop: str) -> None:
+    said = pw("develop", shop, "-e", DEARER, "--dry-run").stdout
+    assert said.splitlines() == [
+        "would be accepted  ~price",
+        "of 3 recorded calls 0 come to the same, 3 do not",
+        "  stock(7), record 4",
+        "    …",
+        '       "count": 7,',
+        '    -  "price": 21,',
+        '    +  "price": 28,',
+        '       "shelf": "the second from the left"',
+        "  sell(2), record 3",
+        "    - 9",
+        "    - writes sum: 9",
+        "    + 11",
+        "    + writes sum: 11",
+        "  sell(1), record 2",
+        "    - 3",
+        "    - writes sum: 3",
+        "    + 4",
+        "    + writes sum: 4",
+    ]
+    assert pw("revisions", shop, "--json").stdout.count('"n":') == 2
+
+
+def test_a_dry_run_of_what_would_be_rejected_ends_with_status_1(pw: Pw, shop: str) -> None:
+    said = pw("develop", shop, "-e", "throw new Error('zip')", "--dry-run", status=1).stderr
+    assert said.startswith("would be rejected (threw): Error: zip")
+    assert "--request-id" in pw("develop", shop, "-e", "1", "--dry-run", "--request-id", "x", status=2).stderr
+
+
+def test_a_dry_run_with_nothing_to_try_says_so(pw: Pw, world: str) -> None:
+    said = pw("develop", world, "-e", DEARER, "--dry-run")
+    assert "no recorded call was tried: what it would change is not known" in said.stderr
+
+
+def test_a_result_is_pinned_a_change_of_it_held_shown_and_blessed(pw: Pw, shop: str) -> None:
+    said = pw("goldens", "pin", shop, "3", "--name", "a sale", "--reason", "it matters").stdout
+    assert said == f"pinned as {shop}.1: sell(2) comes to 9, 1 written\n"
+    held = pw("develop", shop, "-e", DEARER, "--summary", "dearer", status=1)
+    assert held.stderr.startswith(f"held as {shop}.2: results would be others  ~price\n")
+    assert f'sell(2), record 3, pinned as "a sale" ({shop}.1)' in held.stdout
+    listed = pw("goldens", shop).stdout.splitlines()
+    assert listed[:2] == [f"held {shop}.2, open: develop on revision 1  ~price", "  dearer"]
+    assert listed[-1].split()[:5] == [f"{shop}.1", "a", "sale", "pinned", "sell(2)"]
+    assert f"pw goldens bless {shop}.2" in pw("goldens").stderr
+    shown = pw("goldens", "show", f"{shop}.2").stdout
+    assert "    - 9\n" in shown and f"    {DEARER}\n" in shown
+    blessed = pw("goldens", "bless", f"{shop}.2", "--reason", "inflation").stdout
+    assert blessed == "accepted as revision 2  ~price\n"
+    shown = pw("goldens", "show", f"{shop}.1").stdout
+    assert "comes to 11, 1 written" in shown and ": inflation" in shown
+    assert pw("goldens", "bless", f"{shop}.2", status=1).stderr.startswith("pw: golden 2 is closed")
+
+
+def test_a_held_change_is_rejected_and_a_result_unpinned(pw: Pw, shop: str) -> None:
+    pw("goldens", "pin", shop, "2")
+    pw("develop", shop, "-e", DEARER, status=1)
+    assert "--reason" in pw("goldens", "reject", f"{shop}.2", status=2).stderr
+    said = pw("goldens", "reject", f"{shop}.2", "--reason", "too dear").stdout
+    assert said.startswith("rejected, recorded as ")
+    assert ": too dear" in pw("goldens", "show", f"{shop}.2").stdout
+    assert pw("goldens", "unpin", f"{shop}.1", "--reason", "no").stdout.startswith("unpinned, recorded as ")
+    assert pw("develop", shop, "-e", DEARER).stdout == "accepted as revision 2  ~price\n"
+
+
+def test_a_gated_develop_is_held_without_any_pin(pw: Pw, shop: str) -> None:
+    held = pw("develop", shop, "-e", DEARER, "--gate", status=1)
+    assert held.stderr.startswith(f"held as {shop}.1: ")
+    assert pw("goldens", "bless", f"{shop}.1").stdout == "accepted as revision 2  ~price\n"
+
+
+def test_goldens_as_json_are_the_answers_as_they_came(pw: Pw, shop: str) -> None:
+    pw("goldens", "pin", shop, "2")
+    page = json.loads(pw("goldens", shop, "--json").stdout)
+    assert [row["id"] for row in page["goldens"]] == [f"{shop}.1"] and page["held"] == []
+    assert f"{shop}.1" in [row["id"] for row in json.loads(pw("goldens", "--json").stdout)["goldens"]]
+
+
+def test_a_world_without_goldens_says_how_to_pin_one_and_what_is_no_id_is_misuse(pw: Pw, world: str) -> None:
+    assert "pw goldens pin WORLD CALL" in pw("goldens", world).stderr
+    for id in ("x", "x.", "x.y", f"{world}.1.5x"):
+        assert "id: must be WORLD.NUMBER" in pw("goldens", "bless", id, status=2).stderr
+    assert pw("goldens", "bless", f"{world}.1", status=1).stderr.startswith("pw: there is no golden 1")
