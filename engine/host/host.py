@@ -145,6 +145,8 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         flick, seed = again or (now_flicks, int.from_bytes(self.parts.entropy.draw(8), "little"))
         admit = hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed, now_flicks)
         self._feed(runtime, admit)
+        if self.door.draining and not runtime.hub.draining:  # opened since the drain began, by this late call
+            self._feed(runtime, hub.Drain())
 
     def _open(self, world: str) -> Runtime | None:
         """The world's runtime; one that was made on an older prelude is upgraded first."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sortedcontainers import SortedDict
 
@@ -79,14 +79,12 @@ class VersionedData:
 
     def writes_to(self, prefix: str, rows: Iterable[tuple[str, bytes]]) -> tuple[Write, ...]:
         """What makes `rows` of all keys with the prefix, as they are with the drafts; by code point."""
-        wanted = dict(rows)
         newest: dict[str, bytes | None] = {}
         for key in self._newest.irange(minimum=prefix):
             if not key.startswith(prefix):
                 break
             newest[key] = self._newest[key][1]
-        keys = sorted(newest.keys() | wanted.keys())
-        return tuple(Write(key, wanted.get(key)) for key in keys if wanted.get(key) != newest.get(key))
+        return writes_between(newest, dict(rows))
 
     def apply(self, seq: int, writes: Sequence[Write]) -> None:
         """Enter the writes of the record drafted as `seq`; of two to one key the last counts."""
@@ -198,6 +196,12 @@ def _first_within(keys: Sequence[str], read: Read) -> str | None:
     if not key.startswith(read.key) or (read.until is not None and key > read.until):
         return None
     return key
+
+
+def writes_between(before: Mapping[str, bytes | None], after: Mapping[str, bytes]) -> tuple[Write, ...]:
+    """What makes `after` of `before`, by code point."""
+    keys = sorted(before.keys() | after.keys())
+    return tuple(Write(key, after.get(key)) for key in keys if after.get(key) != before.get(key))
 
 
 def write_bytes(write: Write) -> int:

@@ -6,7 +6,7 @@ as the projection answered then (Invariant 9). What a purge erased has no moment
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
 
@@ -17,12 +17,12 @@ from engine.io.blobs import BlobError, Blobs
 from engine.io.log import Cursor, Log, LogEntry, LogHead
 from engine.limits import MOMENT_RECORDS_STEP
 from engine.record.checkpoints import DataBlobRefused, decode_data
-from engine.record.kinds import writes_of
+from engine.record.kinds import Header, writes_of
 from engine.record.projection import schema
-from engine.record.projection.apply import Applier
+from engine.record.projection.apply import Applier, WorldState
 from engine.record.projection.queries import Queries
-from engine.record.projection.rows import CheckpointRow
-from engine.record.records import FIRST_SEQ, decode, decode_header
+from engine.record.projection.rows import CheckpointRow, RecordRow
+from engine.record.records import FIRST_SEQ, decode, decode_header, record_hash
 from engine.record.retention import MAY_EXPIRE
 
 Rows = list[tuple[str, bytes]]
@@ -43,8 +43,7 @@ class NoMoment(Exception):
 class Moment(Queries):
     """One world as it was after its record `seq`: the questions of `Queries`, asked of that time.
 
-    In memory, one thread at a time. Request ids are forgotten by the time of this world's records alone, so
-    some may be known here that the whole log's projection had forgotten.
+    In memory, one thread at a time.
     """
 
     def __init__(self, log: Log, world: str) -> None:
@@ -63,7 +62,6 @@ class Moment(Queries):
         Raises NoMoment, RecordForeign, RecordRotten, LogError; then this object is of no more use.
         """
         assert seq >= self.seq, "a moment only goes forward"
-        check_there(self._log, self.world_id, seq)
         for entries in _in_steps(_records(self._log, self.world_id, self.seq + 1, seq)):
             cursor, last = entries[-1]
             with self._db:
@@ -71,11 +69,55 @@ class Moment(Queries):
             self.seq = last.seq
         assert self.seq == seq, "the log has all records up to its last one"
 
+    @classmethod
+    def of(cls, log: Log, world: str, seq: int, rows: Sequence[RecordRow], data: RollingData) -> Moment:
+        """The same without reading every record: of `rows`, which a projection knows to have left more than data
+        (`Queries.records_but_data`), and of the data at `seq`. It does not know the other records, nor request ids.
+
+        Raises NoMoment, RecordForeign, RecordRotten, LogError.
+        """
+        assert data.seq == seq and rows, "a world begins with its genesis"
+        last_kind = check_there(log, world, seq)
+        moment = cls(log, world)
+        applier = moment._applier = _SparseApplier(moment._db, {})
+        for step in _in_steps((row.cursor, log.read_at(row.cursor)) for row in rows):
+            if last_kind != _KIND_PURGE:
+                for _, entry in step:
+                    _check_whole(world, seq, entry)
+            with moment._db:
+                applier.apply(LogHead(step[-1][0].batch, ""), step)
+        _, last = next(iter(log.read(world, seq)))
+        with moment._db:
+            applier.end_at(last, data)
+        moment.seq = seq
+        return moment
+
+    @property
+    def rows_count(self) -> int:
+        """Rows that are held, of all tables."""
+        return sum(self._rows(f"SELECT count(*) FROM {table}")[0][0] for table in schema.TABLES)
+
     def close(self) -> None:
         self._db.close()
 
     def _rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         return self._db.execute(sql, bindings).fetchall()
+
+
+class _SparseApplier(Applier):
+    """Takes some of a world's records, and is told where the world stands after all of them."""
+
+    def _follows(self, world: WorldState, header: Header) -> bool:
+        return header.seq > world.seq
+
+    def end_at(self, last: LogEntry, data: RollingData) -> None:
+        """`last` is the world's record after which `data` stood: they are its data, whatever was applied."""
+        world = self._worlds[last.world]
+        world.seq, world.hash = last.seq, record_hash(last.header)
+        self._touched[world.id] = world
+        self._db.execute("DELETE FROM data")
+        self._data = {(world.no, schema.pack(key)): (value, last.seq) for key, value in data.rows.items()}
+        self._flush()
 
 
 def projection_at(log: Log, world: str, seq: int) -> Moment:
@@ -111,7 +153,6 @@ class RollingData:
         Raises NoMoment, RecordForeign, RecordRotten, LogError; then this object is of no more use.
         """
         assert seq >= self.seq, "data only rolls forward"
-        check_there(self._log, self._world, seq)
         for _, entry in _records(self._log, self._world, self.seq + 1, seq):
             self.apply(entry)
 
@@ -157,33 +198,41 @@ def data_at(
     return data
 
 
-def check_there(log: Log, world: str, seq: int) -> None:
-    """Raises NoMoment where the world has no record of that sequence, or a purge came after it."""
+def _records(log: Log, world: str, from_seq: int, until_seq: int) -> Iterator[tuple[Cursor, LogEntry]]:
+    """A world's records between two sequences, both included. Raises NoMoment, before the first record."""
+    last_kind = check_there(log, world, until_seq)
+    if from_seq > until_seq:
+        return
+    for cursor, entry in log.read(world, from_seq):
+        if last_kind != _KIND_PURGE:
+            _check_whole(world, until_seq, entry)
+        yield cursor, entry
+        if entry.seq == until_seq:
+            return
+
+
+def check_there(log: Log, world: str, seq: int) -> str:
+    """The kind of the world's last record, up to which there are moments. Raises NoMoment where this one is not there.
+
+    Where the last one is a purge, its own is the only one.
+    """
     last = log.last(world)
     if last is None:
-        raise NoMoment(world, seq, f"there is no world {world} in this log")
+        raise NoMoment(world, seq, f"there is no world {world}")
     head = last[0]
     if not FIRST_SEQ <= seq <= head:
         raise NoMoment(world, seq, f"world {world} has records 0 to {head}, so there is no moment {seq}")
     _, entry = next(iter(log.read(world, head)))
-    if seq < head and decode_header(entry).kind == _KIND_PURGE:
+    kind = decode_header(entry).kind
+    if seq < head and kind == _KIND_PURGE:
         raise _erased(world, seq, f"world {world} was purged by record {head}")
+    return kind
 
 
-def _records(log: Log, world: str, from_seq: int, until_seq: int) -> Iterator[tuple[Cursor, LogEntry]]:
-    """A world's records between two sequences, both included. Raises NoMoment where a body that counts is gone."""
-    if from_seq > until_seq:
-        return
-    for cursor, entry in log.read(world, from_seq):
-        if (
-            entry.body is None
-            and entry.seq < until_seq
-            and (kind := decode_header(entry).kind) not in MAY_EXPIRE
-        ):
-            raise _erased(world, until_seq, f"the body of record {entry.seq}, a {kind}, is erased")
-        yield cursor, entry
-        if entry.seq == until_seq:
-            return
+def _check_whole(world: str, until_seq: int, entry: LogEntry) -> None:
+    """Raise NoMoment where a body that counts is gone: a purge came while its world was being read."""
+    if entry.body is None and (kind := decode_header(entry).kind) not in MAY_EXPIRE:
+        raise _erased(world, until_seq, f"the body of record {entry.seq}, a {kind}, is erased")
 
 
 def _in_steps(

@@ -6,6 +6,7 @@ import json
 import random
 
 from engine.hub.messages import (
+    Bless,
     Call,
     Checkpoint,
     CloseIncident,
@@ -16,12 +17,16 @@ from engine.hub.messages import (
     Execute,
     Grant,
     Operation,
+    Pin,
     Purge,
+    RejectHeld,
     RemoveCheck,
     Request,
+    RestoreData,
     Rollback,
     SetPage,
     TryCall,
+    Unpin,
     Upgrade,
 )
 from faults.orders.guest import GUEST
@@ -69,13 +74,27 @@ def random_operation(chance: random.Random, is_hot: bool) -> Operation:
         ),
         Execute("add('a')"),
         Develop("x", "s"),
-        Develop("y", "s"),
+        chance.choice(
+            [
+                Develop("y", "s"),
+                Pin(2, "", ""),
+                Unpin(chance.randrange(1, 4), "why"),
+                Bless(chance.randrange(1, 4), ""),
+                RejectHeld(chance.randrange(1, 4), "why"),
+            ]
+        ),
         Rollback(chance.randrange(4), chance.choice(["why", " "])),
         EditData(chance.choice(KEYS), chance.choice([None, b"5"]), "why"),
         EditData("a", b"1", "why"),
         chance.choice([Upgrade(), Checkpoint(), Describe(frozen=True), Describe(frozen=False)]),
         Describe(archived=chance.random() < 0.2),
     ][kind - 12]
+
+
+def random_restore(chance: random.Random, life: Life) -> Operation:
+    at, prefix = chance.randrange(1, 1 + life.last_seq), chance.choice(["", "n:"])
+    rows = [row for row in sorted(life.states[at].items()) if row[0].startswith(prefix)]
+    return RestoreData(at, prefix, tuple(rows), "why")
 
 
 def random_request(chance: random.Random, operation: Operation) -> Request | None:
@@ -99,13 +118,15 @@ def live_by_chance(seed: int, steps: int) -> Life:
             life.fail_append(chance.randrange(3))
         elif draw < 0.4:
             operation = random_operation(chance, is_hot)
+            if chance.random() < 0.05:
+                operation = random_restore(chance, life)
             life.admit(operation, random_request(chance, operation))
         elif draw < 0.75 and life.jobs:
             op = chance.choice(list(life.jobs))
             if chance.random() < 0.03:
                 life.lose(op)
             else:
-                life.finish(op, chance.choice(["accepted", "accepted", "rejected", "unchanged"]))
+                life.finish(op, chance.choice(["accepted", "accepted", "rejected", "unchanged", "held"]))
         elif draw < 0.85 and life.asks:
             op, ordinal = chance.choice(list(life.asks))
             life.answer(op, ordinal, ok=chance.random() < 0.8)

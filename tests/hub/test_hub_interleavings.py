@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from engine.hub.messages import Call, CloseIncident, Develop, Event, Operation, Request, Rollback
+from engine.hub.messages import Call, CloseIncident, Develop, Event, Operation, Request, RestoreData, Rollback
 from faults.orders.life import Life
 from faults.orders.promises import closes
 
@@ -231,4 +231,24 @@ def test_in_every_order_two_retries_and_a_dismissal_close_an_incident_once():
         stored = [answer for answer in life.answered.values() if answer.refusal is None]
         assert closed == [1] or (closed == [] and len(stored) == 1)
         assert final_count(life) == sum(draft.operation == again for draft in life.log.values()) <= 1
+    assert states > 200
+
+
+@pytest.mark.parametrize("trouble", ["failures", "crashes"])
+def test_in_every_order_data_brought_back_is_exact_and_no_call_beside_it_is_lost(trouble: str):
+    back = RestoreData(1, "", (), "why")
+    states, ends = explore(scenario(ADD, ADD, back, **{trouble: 1}))
+    counts = set()
+    for life in ends:
+        life.come_to_rest()
+        life.check_promises()
+        count = 0
+        for draft in life.log.values():
+            if draft.kind == "data-restored":
+                count = 0
+            elif draft.kind == "call" and draft.failure is None:
+                count += 1
+        assert final_count(life) == count
+        counts.add(count)
+    assert counts == {0, 1, 2}
     assert states > 200

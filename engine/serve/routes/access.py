@@ -9,11 +9,12 @@ from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.reading import BadInput
+from engine.serve.routes.past import at_moment
 
 
 async def grants(host: LiveHost, asked: Asked) -> Any:
     """List the worlds that this one may call: none at first."""
-    return host.grants(asked.params["world"])
+    return await at_moment(host, asked, lambda reads: reads.grants(asked.params["world"]))
 
 
 async def set_grants(host: LiveHost, asked: Asked) -> Any:
@@ -38,7 +39,7 @@ def _is_there(host: LiveHost, world: str) -> bool:
 
 _GRANTS = "/api/worlds/{world}/grants"
 ENDPOINTS = (
-    Endpoint("GET", _GRANTS, grants, (answers.Grants,)),
+    Endpoint("GET", _GRANTS, grants, (answers.Grants, answers.Refused), query=inputs.AtQuery),
     Endpoint(
         "PUT",
         _GRANTS,

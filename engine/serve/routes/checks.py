@@ -8,11 +8,12 @@ from engine.host import LiveHost, answers
 from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
+from engine.serve.routes.past import at_moment
 
 
 async def checks(host: LiveHost, asked: Asked) -> Any:
     """List the checks, and those that were removed."""
-    return host.checks(asked.params["world"])
+    return await at_moment(host, asked, lambda reads: reads.checks(asked.params["world"]))
 
 
 async def enrol(host: LiveHost, asked: Asked) -> Any:
@@ -34,7 +35,13 @@ async def remove_check(host: LiveHost, asked: Asked) -> Any:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/api/worlds/{world}/checks", checks, (answers.CheckList,)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/checks",
+        checks,
+        (answers.CheckList, answers.Refused),
+        query=inputs.AtQuery,
+    ),
     Endpoint(
         "POST",
         "/api/worlds/{world}/checks",

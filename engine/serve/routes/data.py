@@ -10,12 +10,19 @@ from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.reading import BadInput, canonical_json
+from engine.serve.routes.past import at_moment
 
 
 async def data(host: LiveHost, asked: Asked) -> Any:
     """List rows by key, in the order of code points."""
     query = asked.query
-    return host.data(asked.params["world"], prefix=query.prefix, after=query.after, limit=query.limit)
+    return await at_moment(
+        host,
+        asked,
+        lambda reads: reads.data(
+            asked.params["world"], prefix=query.prefix, after=query.after, limit=query.limit
+        ),
+    )
 
 
 async def set_data(host: LiveHost, asked: Asked) -> Any:
@@ -40,7 +47,13 @@ async def _edited(host: LiveHost, asked: Asked, value: bytes | None) -> Any:
 
 _EDITED = (answers.Done, answers.Missing, answers.Refused)
 ENDPOINTS = (
-    Endpoint("GET", "/api/worlds/{world}/data", data, (answers.DataPage,), query=inputs.DataQuery),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/data",
+        data,
+        (answers.DataPage, answers.Refused),
+        query=inputs.DataQuery,
+    ),
     Endpoint("PUT", "/api/worlds/{world}/data/{key:path}", set_data, _EDITED, body=inputs.SetData),
     Endpoint("DELETE", "/api/worlds/{world}/data/{key:path}", delete_data, _EDITED, body=inputs.DeleteData),
 )

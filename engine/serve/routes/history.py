@@ -8,34 +8,46 @@ from engine.host import LiveHost, answers
 from engine.serve import inputs
 from engine.serve.endpoint import Asked, Endpoint
 from engine.serve.reading import number_of
+from engine.serve.routes.past import at_moment
 
 
 async def revisions(host: LiveHost, asked: Asked) -> Any:
     """List revisions, newest first."""
     query = asked.query
-    return host.revisions(asked.params["world"], limit=query.limit, before=query.before)
+    return await at_moment(
+        host,
+        asked,
+        lambda reads: reads.revisions(asked.params["world"], limit=query.limit, before=query.before),
+    )
 
 
 async def revision(host: LiveHost, asked: Asked) -> Any:
     """Show one revision with its source."""
-    return host.revision(asked.params["world"], number_of(asked.params["n"], "n"))
+    n = number_of(asked.params["n"], "n")
+    return await at_moment(host, asked, lambda reads: reads.revision(asked.params["world"], n))
 
 
 async def rejections(host: LiveHost, asked: Asked) -> Any:
     """List rejected attempts, newest first."""
     query = asked.query
-    return host.rejections(asked.params["world"], limit=query.limit, before=query.before)
+    return await at_moment(
+        host,
+        asked,
+        lambda reads: reads.rejections(asked.params["world"], limit=query.limit, before=query.before),
+    )
 
 
 async def rejection(host: LiveHost, asked: Asked) -> Any:
     """Show one rejected attempt."""
-    return host.rejection(asked.params["world"], number_of(asked.params["n"], "n"))
+    n = number_of(asked.params["n"], "n")
+    return await at_moment(host, asked, lambda reads: reads.rejection(asked.params["world"], n))
 
 
 async def log(host: LiveHost, asked: Asked) -> Any:
     """List the world's records, oldest first."""
-    after = -1 if asked.query.after is None else asked.query.after
-    return host.log(asked.params["world"], after=after, limit=asked.query.limit)
+    query = asked.query
+    after = -1 if query.after is None else query.after
+    return host.log(asked.params["world"], after=after, limit=query.limit, until=query.until)
 
 
 ENDPOINTS = (
@@ -43,17 +55,29 @@ ENDPOINTS = (
         "GET",
         "/api/worlds/{world}/revisions",
         revisions,
-        (answers.RevisionPage,),
+        (answers.RevisionPage, answers.Refused),
         query=inputs.NewestFirst,
     ),
-    Endpoint("GET", "/api/worlds/{world}/revisions/{n}", revision, (answers.RevisionRow,)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/revisions/{n}",
+        revision,
+        (answers.RevisionRow, answers.Refused),
+        query=inputs.AtQuery,
+    ),
     Endpoint(
         "GET",
         "/api/worlds/{world}/rejections",
         rejections,
-        (answers.RejectionPage,),
+        (answers.RejectionPage, answers.Refused),
         query=inputs.NewestFirst,
     ),
-    Endpoint("GET", "/api/worlds/{world}/rejections/{n}", rejection, (answers.RejectionRow,)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/rejections/{n}",
+        rejection,
+        (answers.RejectionRow, answers.Refused),
+        query=inputs.AtQuery,
+    ),
     Endpoint("GET", "/api/worlds/{world}/log", log, (answers.LogPage,), query=inputs.LogQuery),
 )

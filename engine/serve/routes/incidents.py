@@ -11,18 +11,24 @@ from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.reading import BadInput, canonical_json, number_of
+from engine.serve.routes.past import at_moment
 from engine.serve.routes.use import CALL_ANSWERS, called
 
 
 async def incidents(host: LiveHost, asked: Asked) -> Any:
     """List incidents, newest first."""
     query = asked.query
-    return host.incidents(asked.params["world"], limit=query.limit, before=query.before)
+    return await at_moment(
+        host,
+        asked,
+        lambda reads: reads.incidents(asked.params["world"], limit=query.limit, before=query.before),
+    )
 
 
 async def incident(host: LiveHost, asked: Asked) -> Any:
     """Show one incident: everything needed to run it again."""
-    return host.incident(asked.params["world"], _n(asked))
+    n = _n(asked)
+    return await at_moment(host, asked, lambda reads: reads.incident(asked.params["world"], n))
 
 
 async def retry(host: LiveHost, asked: Asked) -> Any:
@@ -72,10 +78,10 @@ ENDPOINTS = (
         "GET",
         "/api/worlds/{world}/incidents",
         incidents,
-        (answers.IncidentPage,),
+        (answers.IncidentPage, answers.Refused),
         query=inputs.NewestFirst,
     ),
-    Endpoint("GET", _ONE, incident, (answers.IncidentRow,)),
+    Endpoint("GET", _ONE, incident, (answers.IncidentRow, answers.Refused), query=inputs.AtQuery),
     Endpoint("POST", _ONE + "/retry", retry, CALL_ANSWERS, body=inputs.Retry),
     Endpoint(
         "POST",

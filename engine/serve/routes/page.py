@@ -13,6 +13,7 @@ from engine.serve.answers import Page
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.pages.access import Keys
 from engine.serve.reading import BadInput
+from engine.serve.routes.past import at_moment
 
 
 def _refuse_undefined(host: LiveHost, world: str, listed: Sequence[str]) -> None:
@@ -34,8 +35,11 @@ class PageRoutes:
 
     def endpoints(self) -> Sequence[Endpoint]:
         async def page(host: LiveHost, asked: Asked) -> Any:
-            """Show who may open the world's page, what it may call, and the addresses that open it."""
-            return self._shown(host, asked.params["world"])
+            """Show who may open the world's page, what it may call, and what opens it; that is not kept of a moment."""
+            world = asked.params["world"]
+            if asked.query.at is not None:
+                return await at_moment(host, asked, lambda reads: reads.page(world))
+            return self._shown(host, world)
 
         async def set_page(host: LiveHost, asked: Asked) -> Any:
             """Say who may open the world's page and which functions it may call."""
@@ -52,7 +56,7 @@ class PageRoutes:
 
         path = "/api/worlds/{world}/page"
         return (
-            Endpoint("GET", path, page, (Page,)),
+            Endpoint("GET", path, page, (Page, answers.PageAccess, answers.Refused), query=inputs.AtQuery),
             Endpoint("PUT", path, set_page, (Page, answers.Missing, answers.Refused), body=inputs.SetPage),
         )
 

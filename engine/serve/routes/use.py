@@ -6,11 +6,13 @@ from typing import Any
 
 from engine import ids
 from engine.host import LiveHost, answers
+from engine.host.past_tries import Try
 from engine.hub import messages as hub
 from engine.serve import inputs
 from engine.serve.answering import started
 from engine.serve.endpoint import ACTOR, Asked, Endpoint
 from engine.serve.reading import canonical_json, number_of
+from engine.serve.routes.past import at_moment
 
 
 async def call(host: LiveHost, asked: Asked) -> Any:
@@ -39,29 +41,32 @@ async def operation(host: LiveHost, asked: Asked) -> Any:
 
 async def graph(host: LiveHost, asked: Asked) -> Any:
     """Who calls whom, both ways."""
-    return host.graph(asked.params["world"])
+    return await at_moment(host, asked, lambda reads: reads.graph(asked.params["world"]))
 
 
 async def execute(host: LiveHost, asked: Asked) -> Any:
-    """Preview an expression: its value, and the writes that were rolled back."""
+    """Preview an expression, now or at a moment: its value, and the writes that were rolled back."""
     body = asked.body
+    if body.at is not None:
+        return await host.tried_in_past(asked.params["world"], body.at, Try(body.expression))
     operation = hub.Execute(expression=body.expression)
     return await host.perform(asked.params["world"], operation, actor=ACTOR, request_id=body.request_id)
 
 
 async def functions(host: LiveHost, asked: Asked) -> Any:
-    """List the definitions of the head."""
-    return host.functions(asked.params["world"])
+    """List the definitions, of the head or of a moment."""
+    return await at_moment(host, asked, lambda reads: reads.functions(asked.params["world"]))
 
 
 async def function(host: LiveHost, asked: Asked) -> Any:
-    """Show one definition of the head."""
-    return host.function(asked.params["world"], asked.params["name"])
+    """Show one definition, of the head or of a moment."""
+    name = asked.params["name"]
+    return await at_moment(host, asked, lambda reads: reads.function(asked.params["world"], name))
 
 
 async def source(host: LiveHost, asked: Asked) -> Any:
-    """The head's definitions as files that develop takes again."""
-    return {"files": host.source(asked.params["world"])}
+    """The definitions as files that develop takes again, of the head or of a moment."""
+    return await at_moment(host, asked, lambda reads: {"files": reads.source(asked.params["world"])})
 
 
 CALL_ANSWERS = (answers.CallOk, answers.CallFailed, answers.Started, answers.Missing, answers.Refused)
@@ -80,9 +85,29 @@ ENDPOINTS = (
         (answers.PreviewOk, answers.PreviewFailed, answers.Missing, answers.Refused),
         body=inputs.Execute,
     ),
-    Endpoint("GET", "/api/worlds/{world}/functions", functions, (list[answers.DefinitionRow],)),
-    Endpoint("GET", "/api/worlds/{world}/functions/{name}", function, (answers.DefinitionRow,)),
-    Endpoint("GET", "/api/worlds/{world}/graph", graph, (answers.Graph,)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/functions",
+        functions,
+        (list[answers.DefinitionRow], answers.Refused),
+        query=inputs.AtQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/functions/{name}",
+        function,
+        (answers.DefinitionRow, answers.Refused),
+        query=inputs.AtQuery,
+    ),
+    Endpoint(
+        "GET", "/api/worlds/{world}/graph", graph, (answers.Graph, answers.Refused), query=inputs.AtQuery
+    ),
     Endpoint("GET", "/api/worlds/{world}/operations/{n}", operation, (answers.OperationState,)),
-    Endpoint("GET", "/api/worlds/{world}/source", source, (dict[str, dict[str, str]],)),
+    Endpoint(
+        "GET",
+        "/api/worlds/{world}/source",
+        source,
+        (dict[str, dict[str, str]], answers.Refused),
+        query=inputs.AtQuery,
+    ),
 )
