@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -82,9 +83,14 @@ class Outcome:
     writes: tuple[Write, ...]
 
 
+@functools.cache
+def _arguments(args: bytes) -> tuple[Any, ...]:
+    return tuple(json.loads(args))
+
+
 def run_guest(call: Call | TryCall, seed: int, view: View) -> Outcome:
     """Raises Waits; `view.asks` are then all that it has asked."""
-    args = json.loads(call.args)
+    args = _arguments(call.args)
     if call.function not in GUEST:
         return Outcome(False, True, None, (), ())
     try:
@@ -175,7 +181,7 @@ def _tour(view: View, seed: int, key: str, counts: bool, plan: list[Any], salted
 
 GUEST: dict[str, Callable[..., Any]] = {
     "get": lambda view, seed, key: view.get(key),
-    "total": lambda view, seed, prefix: view.list(prefix),
+    "total": lambda view, seed, prefix: tuple(view.list(prefix)),
     "add": _add,
     "move": _move,
     "sumInto": _sum_into,

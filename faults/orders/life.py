@@ -35,14 +35,16 @@ from engine.hub.messages import (
     Loaded,
     Operation,
     PeerAnswered,
+    Pin,
+    Refusal,
     Request,
     RunJob,
     SetTimer,
     TimerFired,
     TryCall,
 )
-from faults.orders.guest import View, Waits, run_guest
-from faults.orders.promises import NUMBERS, check_promises, closes
+from faults.orders.guest import Heard, View, Waits, run_guest
+from faults.orders.promises import NUMBERS, check_clients, check_log, closes, held_of, pinned_of
 
 Rows = dict[str, bytes]
 
@@ -71,14 +73,21 @@ class Life:
     erased: set[int] = field(default_factory=set)  # interrupted, and their world was purged
     acknowledged: dict[tuple[str, int], int] = field(default_factory=dict)  # (count, number) -> sequence
     trace: list[str] = field(default_factory=list)
+    keeps_trace: bool = True
     draining: bool = False
     drained: bool = False
     monotonic_flicks: int = 0
     between_arrivals_flicks: int = limits.FLICKS_PER_SECOND // 10
     next_op: int = 1
+    days: int = 0  # that have passed, each as long as a request id is kept
 
     def __post_init__(self) -> None:
         self.world = open_world(self.loaded())
+
+    @property
+    def last_seq(self) -> int:
+        """Of the last durable record; the genesis is 1."""
+        return 1 + len(self.log)
 
     # -- what may happen --
 
@@ -86,8 +95,9 @@ class Life:
         op = self.next_op
         self.next_op += 1
         self.monotonic_flicks += self.between_arrivals_flicks
-        flick, seed = (again.flick, again.seed) if again else (op * 1000, op * 7919)
-        admit = Admit(op, operation, "a", request, flick, self.monotonic_flicks, seed)
+        now_flicks = self.days * limits.REQUEST_ID_KEPT_FLICKS + op * 1000
+        flick, seed = (again.flick, again.seed) if again else (now_flicks, op * 7919)
+        admit = Admit(op, operation, "a", request, flick, self.monotonic_flicks, seed, now_flicks)
         self.waiting[op] = admit
         self.feed(admit)
         return op
@@ -95,10 +105,19 @@ class Life:
     def finish(self, op: int, verdict: str = "accepted") -> None:
         job = self.jobs.pop(op)
         if isinstance(job.operation, Call | Execute | TryCall):
-            self.feed(self.run(job))
+            event = self.run(job)
+            if isinstance(event, CallWaiting) and getattr(job.operation, "admitted", None) is not None:
+                self.marked.discard(op)
+            self.feed(event)
         elif isinstance(job.operation, Enrol):
-            verdict = {"accepted": "enrolled", "unchanged": "existing"}.get(verdict, verdict)
+            verdict = {"accepted": "enrolled", "unchanged": "existing", "held": "rejected"}.get(
+                verdict, verdict
+            )
             self.feed(AttemptDone(op, verdict, None, 1 if verdict == "existing" else None))
+        elif isinstance(job.operation, Pin):
+            verdict = {"accepted": "pinned", "unchanged": "existing"}.get(verdict, "refused")
+            refusal = Refusal("differs", "it comes to something else") if verdict == "refused" else None
+            self.feed(AttemptDone(op, verdict, refusal, 1 if verdict == "existing" else None))
         else:
             verdict = "accepted" if isinstance(job.operation, Checkpoint) else verdict
             self.feed(AttemptDone(op, verdict, None))
@@ -107,10 +126,11 @@ class Life:
         """The guest once more from its start, up to where it has not heard enough: a park is what it heard."""
         call = job.operation if not isinstance(job.operation, Execute) else Call("askOnly", b'["a"]')
         data, snapshot = self.world.data, job.snapshot
-        asked, heard = 0, []
+        asked: int = 0
+        heard: tuple[Heard, ...] = ()
         if job.resume is not None:
             asked, heard = job.resume.detail
-            heard = [*heard, (job.resume.ordinal, job.resume.ok, job.resume.value)]
+            heard = (*heard, (job.resume.ordinal, job.resume.ok, job.resume.value))
         view = View(
             lambda key: data.get(key, snapshot),
             lambda prefix: data.list(prefix, None, None, snapshot),
@@ -119,8 +139,6 @@ class Life:
         try:
             outcome = run_guest(call, job.seed, view)
         except Waits:
-            if isinstance(job.operation, Call) and job.operation.admitted is not None:
-                self.marked.discard(job.op)
             park = (len(view.asks), heard)
             return CallWaiting(job.op, tuple(view.asks[asked:]), park, self.monotonic_flicks)
         return CallDone(job.op, outcome.ok, outcome.missing, outcome.reads, outcome.writes, outcome)
@@ -139,12 +157,12 @@ class Life:
     def make_durable(self, count: int) -> None:
         if count := min(count, len(self.appended)):
             self.keep(count)
-            self.feed(Durable(max(self.log)))
+            self.feed(Durable(self.last_seq))
 
     def fail_append(self, kept: int) -> None:
         self.keep(min(kept, len(self.appended)))
         self.appended.clear()
-        self.feed(AppendFailed(max(self.log, default=1), "no"))
+        self.feed(AppendFailed(self.last_seq, "no"))
 
     def fire(self, token: int) -> None:
         self.monotonic_flicks = max(self.monotonic_flicks, self.timers.pop(token))
@@ -164,7 +182,7 @@ class Life:
         recorded = {draft.op for draft in self.log.values() if draft.kind != "admitted"}
         admits = [
             admit
-            for op, admit in self.started.items()
+            for op, admit in sorted(self.started.items())
             if op in self.marked and op in self.waiting and op not in recorded
         ]
         for going in (self.waiting, self.jobs, self.timers, self.asks, self.snapshots, self.marked):
@@ -212,7 +230,7 @@ class Life:
 
     def keep(self, count: int) -> None:
         for draft in self.appended[:count]:
-            seq = max(self.log, default=1) + 1
+            seq = self.last_seq + 1
             assert draft.seq == seq, "Invariant 6"
             rows = dict(self.states[seq - 1])
             for write in draft.writes:
@@ -225,10 +243,14 @@ class Life:
         del self.appended[:count]
 
     def feed(self, event: Event) -> None:
-        effects = step(self.world, event)
-        self.trace.append(repr((event, effects)))
+        effects = self.step(event)
+        if self.keeps_trace:
+            self.trace.append(repr((event, effects)))
         for effect in effects:
             self.perform(effect)
+
+    def step(self, event: Event) -> list[Effect]:
+        return step(self.world, event)
 
     def perform(self, effect: Effect) -> None:
         match effect:
@@ -236,7 +258,7 @@ class Life:
                 admit = self.waiting[effect.op]
                 assert (effect.flick, effect.seed) == (admit.flick, admit.seed), "re-runs keep flick and seed"
                 if effect.resume is None:
-                    assert effect.snapshot == max(self.log, default=1), "a job reads durable state"
+                    assert effect.snapshot == self.last_seq, "a job reads durable state"
                     self.snapshots[effect.op] = effect.snapshot
                 assert effect.snapshot == self.snapshots[effect.op], "it goes on at its snapshot"
                 assert effect.op not in self.jobs
@@ -249,7 +271,7 @@ class Life:
                 self.asks[effect.op, effect.ask.ordinal] = effect
             case Append():
                 for draft in effect.drafts:
-                    assert draft.seq == max(self.log, default=1) + len(self.appended) + 1, "Invariant 6"
+                    assert draft.seq == self.last_seq + len(self.appended) + 1, "Invariant 6"
                     self.appended.append(draft)
                     self.started.setdefault(draft.op, self.waiting[draft.op])
                     self.marked.add(draft.op)
@@ -280,7 +302,7 @@ class Life:
                     assert answer.refusal.code == "storage", "nothing else refuses what was interrupted"
                     self.unrecorded.append(admit.operation)
             return
-        if isinstance(admit.operation, Enrol) and answer.seq == 1:
+        if isinstance(admit.operation, Enrol | Pin) and answer.seq == 1:
             return  # the genesis stands for the record of an earlier enrolment
         draft = self.log.get(answer.seq)
         if draft is None:
@@ -299,21 +321,21 @@ class Life:
     def loaded(self) -> Loaded:
         """What the disk says of the world."""
         state = {"archived": False, "frozen": False, "purged": False}
-        numbers = {"revision": 0, "rejection": 0, "incident": 0}
+        numbers = {"revision": 0, "rejection": 0, "incident": 0, "golden": 0}
         requests = {}
         closed = []
         for draft in self.log.values():
             if draft.number is not None:
                 numbers[NUMBERS[draft.kind]] = draft.number
             if draft.request is not None:
-                requests[draft.request.id] = (draft.request.hash, draft.seq, draft.flick)
+                requests[draft.request.id] = (draft.request.hash, draft.seq, draft.arrived_flick)
             closed += closes(draft)
             if isinstance(draft.operation, Describe):
                 for flag in ("archived", "frozen"):
                     if getattr(draft.operation, flag) is not None:
                         state[flag] = getattr(draft.operation, flag)
             state["purged"] = state["purged"] or draft.kind == "purge"
-        seq = max(self.log, default=1)
+        seq = self.last_seq
         return Loaded(
             world=self.name,
             seq=seq,
@@ -327,6 +349,9 @@ class Life:
             requests=requests,
             rows=tuple(sorted(self.states[seq].items())),
             closed_incidents=tuple(sorted(closed)),
+            next_golden=numbers["golden"] + 1,
+            goldens=tuple(pinned_of(self.log.values())),
+            held=tuple(held_of(self.log.values())),
         )
 
     # -- the promises --
@@ -340,6 +365,8 @@ class Life:
             for op, ordinal in list(self.asks):
                 self.answer(op, ordinal)
             self.make_durable(len(self.appended))
+            if not (self.jobs or self.asks or self.appended):
+                break
         assert self.world.is_at_rest and not self.jobs and not self.timers
         assert self.drained == self.draining
         if not self.drained:
@@ -349,9 +376,10 @@ class Life:
         )
         if self.waiting:
             return  # its snapshots keep versions
-        seq = max(self.log, default=1)
+        seq = self.last_seq
         assert self.world.data.list("", None, None, seq) == sorted(self.states[seq].items())
         assert self.world.data.versions_count() == len(self.states[seq])
 
     def check_promises(self) -> None:
-        check_promises(self)
+        check_log(self)
+        check_clients(self)

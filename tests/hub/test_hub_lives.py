@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from engine import limits
 from engine.hub.messages import (
+    Bless,
     Call,
     CloseIncident,
     Describe,
@@ -24,10 +25,13 @@ from engine.hub.messages import (
     EditData,
     Enrol,
     Execute,
+    Pin,
     Purge,
+    RejectHeld,
     Request,
     Rollback,
     TryCall,
+    Unpin,
 )
 from faults.orders.life import Life
 from faults.orders.promises import closes
@@ -82,6 +86,11 @@ OTHERS = st.sampled_from(
         EditData("n:1", None, "why"),
         Enrol("c", "x", "y"),
         CloseIncident(1, "dismissed", "why"),
+        Pin(2, "", ""),
+        Unpin(1, "why"),
+        Bless(1, ""),
+        Bless(2, ""),
+        RejectHeld(1, "why"),
         CloseIncident(2, "answered", "", b"1"),
         TryCall("chain", b'["a"]', ("x",), None),
         Describe(archived=True),
@@ -107,7 +116,7 @@ class LifeMachine(RuleBasedStateMachine):
         self.life.admit(operation, request)
 
     @precondition(lambda self: self.life.jobs)
-    @rule(nth=st.integers(0, 8), verdict=st.sampled_from(["accepted", "rejected", "unchanged"]))
+    @rule(nth=st.integers(0, 8), verdict=st.sampled_from(["accepted", "rejected", "unchanged", "held"]))
     def finish(self, nth, verdict):
         jobs = list(self.life.jobs)
         self.life.finish(jobs[nth % len(jobs)], verdict)
