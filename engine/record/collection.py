@@ -20,7 +20,7 @@ from engine.record.kinds import Body, Checkpoint, Genesis, Purge, Revision
 from engine.record.records import decode, decode_header
 
 _SWEPT_AT_ONCE = 32
-_KINDS_THAT_NAME = ("genesis", "revision", "checkpoint", "purge")
+KINDS_THAT_NAME = ("genesis", "revision", "checkpoint", "purge")
 
 
 class Pins(Protocol):
@@ -107,7 +107,7 @@ class Marker:
         return found
 
     def _take(self, entry: LogEntry) -> None:
-        if decode_header(entry).kind not in _KINDS_THAT_NAME:
+        if decode_header(entry).kind not in KINDS_THAT_NAME:
             return
         _, body = decode(entry)
         if isinstance(body, Purge):

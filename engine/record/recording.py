@@ -31,8 +31,8 @@ from engine.limits import (
 )
 from engine.record import heaps
 from engine.record.canonical import to_bytes
-from engine.record.collection import blobs_named
-from engine.record.kinds import Body, Describe, Genesis, Header, Purge, Revision
+from engine.record.collection import KINDS_THAT_NAME, blobs_named
+from engine.record.kinds import Body, Describe, Genesis, Header, Revision
 from engine.record.recording_format import (
     BLOB,
     END,
@@ -40,12 +40,14 @@ from engine.record.recording_format import (
     PIECE,
     PLAIN,
     RECORDS,
+    VERSION,
     ZSTD,
     ChunkWriter,
     RecordingRefused,
     Source,
 )
 from engine.record.records import FIRST_SEQ, FORMAT, decode, decode_header, record_hash
+from engine.record.retention import MAY_EXPIRE
 
 __all__ = [
     "KINDS_KEPT",
@@ -236,14 +238,15 @@ class _Survey:
         if entry.seq == self.head:
             self._head_hash = record_hash(entry.header)
         kind = decode_header(entry).kind
-        if kind in ("genesis", "revision", "describe", "purge", "checkpoint", "imported"):
-            self._take_body(decode(entry)[1], kind)
-
-    def _take_body(self, body: Body | None, kind: str) -> None:
-        if body is None or isinstance(body, Purge):
+        left_out = self._redact and kind not in KINDS_KEPT
+        if kind == "purge" or (entry.body is None and not left_out and kind not in MAY_EXPIRE):
             raise RecordingRefused(
                 f"world {self._world} was purged: what it did is erased and cannot be replayed"
             )
+        if kind in (*KINDS_THAT_NAME, "describe") and entry.body is not None:
+            self._take_body(decode(entry)[1], left_out=left_out)
+
+    def _take_body(self, body: Body | None, *, left_out: bool) -> None:
         match body:
             case Genesis():
                 self._genesis, self._name, self._prelude_version = body, body.name, body.prelude_version
@@ -251,14 +254,14 @@ class _Survey:
                 self._prelude_version = body.prelude_version
             case Describe() if body.name is not None:
                 self._name = body.name
-        if kind in KINDS_KEPT or not self._redact:
+        if body is not None and not left_out:
             self._named.update(dict.fromkeys(blobs_for(body, redact=self._redact)))
 
     def manifest(self) -> Manifest:
         genesis = self._genesis
         assert genesis is not None, "a world begins with its genesis"
         return Manifest(
-            format=1,
+            format=VERSION,
             record_format=FORMAT,
             world=self._world,
             name=self._name,

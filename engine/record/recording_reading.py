@@ -42,6 +42,7 @@ from engine.record.recording_format import (
     PIECE,
     PLAIN,
     RECORDS,
+    VERSION,
     Chunk,
     ChunkReader,
     RecordingRefused,
@@ -221,6 +222,8 @@ class _Reader:
 
 def _manifest(chunk: Chunk) -> Manifest:
     manifest = _from_json(chunk, Manifest)
+    if manifest.format != VERSION:
+        raise _refused(chunk, f"the manifest format is {manifest.format}; the file's is {VERSION}")
     if manifest.record_format != FORMAT:
         raise _refused(
             chunk,
