@@ -504,3 +504,20 @@ def test_both_paths_of_the_vm_grow_the_same_heap(c_engine: Engine, python_engine
 
 def test_booting_twice_gives_the_same_heap() -> None:
     assert boot(engine(), prelude_source(2)).root == genesis(2).root
+
+
+def test_the_definitions_of_a_world_are_so_many_bytes_and_not_one_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Counted as what a record of them takes: names twice, docs, texts, parameters, and a little for each."""
+    source = "/** Töne. */\nfunction f(a, bc) { return a }"
+    texts = ["f", "f", "Töne.", "function f(a, bc) { return a }", "a", "bc"]
+    size_bytes = sum(len(text.encode()) + limits.DATA_WRITE_BYTES_ABOUT for text in texts)
+    monkeypatch.setattr(limits, "CATALOGUE_BYTES_MAX", size_bytes)
+    World().develop(source)
+    monkeypatch.setattr(limits, "CATALOGUE_BYTES_MAX", size_bytes - 1)
+    assert World().reject(source) == (
+        "size",
+        f"with it the definitions of the world are {size_bytes} bytes of text; "
+        f"at most {size_bytes - 1} are allowed",
+    )
