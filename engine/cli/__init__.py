@@ -41,7 +41,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "execute": "Preview an expression; its writes are rolled back.",
         "data": "List, read, set and delete a world's data.",
         "operation": "Show what became of a call that was not waited for.",
-        "incidents": "List incidents, or show one.",
+        "incidents": "List incidents, show one, or run one again.",
         "retry": "Make the failed call of an incident again.",
         "answer": "Answer an incident's call by hand.",
         "dismiss": "Close an incident with a reason.",
