@@ -123,19 +123,6 @@ class PreviewFailed(_Shape, frozen=True):
     at: int | None = None
 
 
-class PageView(_Shape, frozen=True, omit_defaults=False):
-    """What `app` would answer, as a preview at the moment `at`. `base64`: the body is no text and is so encoded."""
-
-    ok: bool
-    status: int
-    headers: dict[str, str]
-    body: str
-    base64: bool
-    rolled_back: RolledBack
-    logs: list[str]
-    at: int
-
-
 class Restored(_Shape, frozen=True):
     """Data is as it was after record `at`, by record `seq`. A dry run has none: it says what would be written."""
 

@@ -17,6 +17,7 @@ from engine.host import answers
 from engine.host.ledger import LedgerReads
 from engine.host.page_results import PAGE_FUNCTION, judged, page_of
 from engine.host.parts import Parts
+from engine.host.past_answers import PageView
 from engine.host.replies import answer_of
 from engine.host.sources import Sources
 from engine.ids import content_id
@@ -25,7 +26,7 @@ from engine.logic.jobs import FailureKind
 from engine.record import kinds
 from engine.record.records import record_hash
 
-Tried = answers.PreviewOk | answers.PreviewFailed | answers.PageView | answers.Missing
+Tried = answers.PreviewOk | answers.PreviewFailed | PageView | answers.Missing
 _ALL_ROWS = 2**31
 
 
@@ -152,7 +153,7 @@ def _viewed(outcome: CallOutcome, world: str, at: int) -> Tried:
     except UnicodeDecodeError:
         body, is_base64 = base64.b64encode(page.body).decode("ascii"), True
     preview = _previewed(outcome, at)
-    return answers.PageView(
+    return PageView(
         ok=True,
         status=page.status,
         headers=page.headers,

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.host import answers, incident_answers
 from engine.host import golden_answers as shapes
+from engine.host.past_answers import PageView
 from engine.serve.answers import Page
 from engine.serve.recording_client import RecordingClient
 from engine.serve.wire import (
@@ -326,12 +327,10 @@ class Client(RecordingClient):
     def page_at(self, world: str, at: int) -> answers.PageAccess:
         return self._get(path_of(world, "page"), answers.PageAccess, {"at": at})
 
-    def page_view(
-        self, world: str, path: str = "/", *, query: str = "", at: int | None = None
-    ) -> answers.PageView:
+    def page_view(self, world: str, path: str = "/", *, query: str = "", at: int | None = None) -> PageView:
         """What the page would answer to a GET, now or at a moment. Raises ServerError where `app` fails."""
         asked = given({"path": path, "query": query or None, "at": at})
-        return self._get(path_of(world, "page", "view"), answers.PageView, asked)
+        return self._get(path_of(world, "page", "view"), PageView, asked)
 
     def set_page(
         self,

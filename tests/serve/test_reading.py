@@ -118,7 +118,7 @@ def test_a_name_and_a_note_may_be_as_long_as_the_limit_and_no_longer() -> None:
         (b"before=-1", "before: must be a whole number of at least 0"),
         (b"before=" + b"9" * 30, f"before: must be a whole number of at most {limits.NUMBER_MAX}"),
         (b"limit=5&limit=6", "limit: is given twice"),
-        (b"offset=3", "offset: is not a field of this request; its fields: limit, before"),
+        (b"offset=3", "offset: is not a field of this request; its fields: at, limit, before"),
         (b"before=%zz", "before: has a % that two hex digits do not follow"),
         (b"before=%ff", "before: is not percent-encoded UTF-8"),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from engine.host import LiveHost, answers
+from engine.host.past_answers import PageView
 from engine.host.past_tries import Try
 from engine.host.reads import WorldReads
 from engine.serve import inputs
@@ -52,7 +53,7 @@ ENDPOINTS = (
         "GET",
         "/api/worlds/{world}/page/view",
         view,
-        (answers.PageView, answers.PreviewFailed, answers.Missing, answers.Refused),
+        (PageView, answers.PreviewFailed, answers.Missing, answers.Refused),
         query=inputs.ViewQuery,
     ),
     Endpoint(
