@@ -108,7 +108,6 @@ class IncidentReplays:
                 ok=False,
                 refused="erased",
                 error=f"what incident {n} was is erased, so it cannot be run again",
-                hint="a recording without what people asked and were answered has no more of it",
             )
         if not isinstance(body, kinds.Interrupted):
             return None

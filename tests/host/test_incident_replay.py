@@ -149,6 +149,15 @@ def test_it_sees_the_data_and_the_definitions_of_then_whatever_happened_since(to
     assert told(replayed.steps)[1] == ("read", "sum", 2)
 
 
+def test_it_runs_again_in_another_directory_that_its_world_was_brought_to(town: Town):
+    n = town.fail("pay", town.bank, 5)
+    elsewhere = simulated("elsewhere")
+    elsewhere.imported(town.host.exported(town.shop))
+    replayed = elsewhere.replay(town.shop, n, source=MENDED)
+    assert replayed == town.replay(n, source=MENDED)
+    assert replayed.same
+
+
 def test_nothing_is_recorded_and_no_world_changes_and_nobody_is_asked(town: Town):
     n = town.fail("pay", town.bank, 5)
     town.host.settle()
