@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.limits import OUTCOME_ARGS_BYTES_MAX, OUTCOME_BYTES_MAX
+from engine.record.canonical import to_bytes
 from engine.record.golden_kinds import Outcome
 from engine.record.goldens import compare, identity_of, is_same_result, kept, kept_args
 from engine.record.kinds import Failure, Write
@@ -65,9 +66,9 @@ def test_an_outcome_as_it_is_kept_is_the_same_result_within_its_bounds(size: int
     outcome = Outcome(value=b'"%s"' % (b"x" * (size if big else 5)), logs=["y" * size] * lines, fuel=7)
     small = kept(outcome)
     assert is_same_result(small, outcome) and kept(small) == small and small.fuel == 7
-    assert (small.large is not None) == (
-        big and len(outcome.value) > OUTCOME_BYTES_MAX - 60
-    ) or size < OUTCOME_BYTES_MAX
+    assert len(to_bytes(small)) <= OUTCOME_BYTES_MAX
+    assert (small == outcome) == (len(to_bytes(outcome)) <= OUTCOME_BYTES_MAX)
+    assert big or small.value == outcome.value, "the console goes first"
 
 
 def test_arguments_too_large_to_be_shown_are_left_out():
