@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.hub.messages import Call, CloseIncident, Develop, Draft, Request, Rollback
+from engine.hub.messages import Call, CloseIncident, Develop, Draft, Request, RestoreData, Rollback
 from faults.orders.branching import Branching, arrivals
 from faults.orders.promises import closes
 
@@ -24,6 +24,7 @@ RACE = Call("race", b'["a"]')
 RETRY = Call("add", b'["a"]', retries=1)
 DEVELOP = Develop("x", "s")
 BACK = Rollback(0, "why")
+RESTORE = RestoreData(1, "", (), "why")
 ASKED = Request("r", "h")
 
 
@@ -100,6 +101,17 @@ def _runs_once(life: Branching) -> None:
         assert len(outcomes) + len(told) == 1, "Invariant 16: the body runs once"
     assert len([draft for draft in admitted if draft.request == ASKED]) <= 1, "Invariant 10"
     assert final_count(life) == len(calls_of(life, "add")), "an update was lost or made twice"
+
+
+def _restored_exactly(life: Branching) -> None:
+    """Data is what it was then, and every call after that counts."""
+    count = 0
+    for draft in life.log.values():
+        if draft.kind == "data-restored":
+            count = 0
+        elif draft.kind == "call" and draft.failure is None:
+            count += 1
+    assert final_count(life) == count, "data brought back is not exact, or a call beside it is lost"
 
 
 def _closed_once(life: Branching) -> None:
@@ -234,6 +246,14 @@ SCENARIOS: dict[str, Scenario] = {
             batch_max=2,
         ),
         _runs_once,
+    ),
+    "restore-during-calls": Scenario(
+        "data brought back beside calls that write it, while an append fails and the process is killed",
+        lambda: Branching(to_come=arrivals(ADD, ADD, RESTORE), failures_left=1, crashes_left=1),
+        lambda: Branching(
+            to_come=arrivals(*[ADD] * 6, RESTORE, RESTORE), failures_left=2, crashes_left=2, batch_max=2
+        ),
+        _restored_exactly,
     ),
     "recovery-asks-again": Scenario(
         "a durably admitted call that asks another world, while the process is killed and an append fails",

@@ -38,6 +38,7 @@ STATES_AT_LEAST = {
     "a-request-asked-again": 450,
     "expiry-beside-a-repeat": 9_000,
     "start-beside-recovery": 11_000,
+    "restore-during-calls": 700,
     "recovery-asks-again": 6_500,
 }
 
