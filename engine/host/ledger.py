@@ -154,6 +154,10 @@ class Ledger(LedgerReads):
             told.append(f"the projection was built again from the log: {projection.rebuilt}")
         if projection.trouble is not None:
             told.append(f"the projection is in memory only: {projection.trouble}")
+        told += [
+            f"world {world} is not whole yet: if nobody imports it now, import its recording again or purge it"
+            for world in list(projection.arriving)
+        ]
         return told
 
     def flush(self) -> None:

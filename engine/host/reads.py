@@ -240,6 +240,8 @@ class Reads(WorldReads):
         body = ledger.body_at(world, row.outcome_seq)
         if body is None:
             return answers.OperationState(operation=seq, state="erased")
+        if isinstance(body, kinds.Imported):
+            return answers.OperationState(operation=seq, state="not-run")
         answer = answers.as_json(answer_of(body, world=world, seq=row.outcome_seq))
         return answers.OperationState(operation=seq, state="ended", answer=msgspec.Raw(answer))
 
