@@ -46,6 +46,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "answer": "Answer an incident's call by hand.",
         "dismiss": "Close an incident with a reason.",
         "log": "List a world's records.",
+        "at": "Look at a world as it was after any record.",
+        "restore": "Bring data back as it was after a record.",
     },
     "Share": {
         "grants": "Show, allow and deny the worlds that a world may call.",

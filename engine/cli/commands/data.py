@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from engine.cli.arguments import argument_value
 from engine.cli.output import note, say, show_json, table
 from engine.cli.shared import ROWS, Command, ListingGroup, Pw
+
+if TYPE_CHECKING:
+    from engine.host.answers import DataPage
 
 _REASON = click.option("--reason", required=True, help="Why; kept in the record.")
 
@@ -23,7 +28,11 @@ def data() -> None:
 @click.option("--limit", type=ROWS, help="At most so many [100].")
 def list_rows(pw: Pw, world: str, prefix: str, after: str | None, limit: int | None) -> None:
     """List the rows whose keys begin with PREFIX."""
-    page = pw.client.data(pw.world(world), prefix=prefix, after=after, limit=limit)
+    show_rows(pw, pw.client.data(pw.world(world), prefix=prefix, after=after, limit=limit))
+
+
+def show_rows(pw: Pw, page: DataPage) -> None:
+    """A table of rows."""
     if pw.show_raw():
         return
     table(

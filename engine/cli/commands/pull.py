@@ -20,7 +20,11 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_$.-]{0,200}\Z")
 @click.option("--force", is_flag=True, help="Overwrite files that differ.")
 def pull(pw: Pw, world: str, directory: str, force: bool) -> None:
     """Write the sources of WORLD's head into DIRECTORY: files that `pw develop` takes again."""
-    files = pw.client.source(pw.world(world))
+    write_files(pw, pw.client.source(pw.world(world)), directory, force=force)
+
+
+def write_files(pw: Pw, files: dict[str, str], directory: str, *, force: bool) -> None:
+    """Write the files of an answer; nothing where one that differs would be lost, unless `force`."""
     if pw.show_raw():
         return
     for name in files:

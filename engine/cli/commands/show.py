@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from engine.cli.output import say, show_source, table
 from engine.cli.shared import Pw, command
+
+if TYPE_CHECKING:
+    from engine.host.answers import WorldSummary
 
 
 @command()
@@ -17,15 +22,19 @@ def show(pw: Pw, world: str, name: str | None, graph: bool) -> None:
     if graph:
         _show_graph(pw, pw.world(world), name)
     elif name is None:
-        _show_world(pw, pw.world(world))
+        world = pw.world(world)
+        summary = pw.client.world(world)
+        if pw.show_raw():
+            return
+        show_world(pw, summary)
+        if not summary.purged:
+            show_functions(pw, world, apart=True)
     else:
-        _show_definition(pw, pw.world(world), name)
+        show_definition(pw, pw.world(world), name)
 
 
-def _show_world(pw: Pw, world: str) -> None:
-    summary = pw.client.world(world)
-    if pw.show_raw():
-        return
+def show_world(pw: Pw, summary: WorldSummary) -> None:
+    """A world in a few lines."""
     marks = [mark for mark in ("archived", "frozen", "purged") if getattr(summary, mark)]
     for label, value in (
         ("id", summary.id),
@@ -38,11 +47,16 @@ def _show_world(pw: Pw, world: str) -> None:
         ("engine", f"{summary.engine} (prelude {summary.prelude})"),
     ):
         say(f"{label:<10}{value}")
-    if summary.purged:
+
+
+def show_functions(pw: Pw, world: str, *, at: int | None = None, apart: bool = False) -> None:
+    """A table of the definitions, of now or after a record; `apart` from what stands above."""
+    definitions = pw.client.functions(world, at=at)
+    if pw.show_raw():
         return
-    definitions = pw.client.functions(world)
     if definitions:
-        say()
+        if apart:
+            say()
         table(
             ["name", "kind", "parameters", "version", "doc"],
             [[row.name, row.kind, ", ".join(row.params), row.version, row.doc] for row in definitions],
@@ -65,8 +79,9 @@ def _show_graph(pw: Pw, world: str, name: str | None) -> None:
     )
 
 
-def _show_definition(pw: Pw, world: str, name: str) -> None:
-    row = pw.client.function(world, name)
+def show_definition(pw: Pw, world: str, name: str, *, at: int | None = None) -> None:
+    """One definition, of now or after a record, with its source."""
+    row = pw.client.function(world, name, at=at)
     if pw.show_raw():
         return
     say(f"{row.name}({', '.join(row.params)})  {row.kind}, version {row.version}, of revision {row.revision}")
