@@ -22,6 +22,7 @@ from engine.io.log import LogEntry
 from engine.record.records import FIRST_SEQ
 
 DIRECTORY = "importing"
+_TEMPORARY = ".tmp"
 
 Landed = Callable[[answers.Refused | None], None]
 
@@ -120,6 +121,9 @@ class Arrivals:
 
     def _find_cut_off(self) -> None:
         disk, log = self._parts.disk, self._parts.log
+        for name in disk.list(DIRECTORY):
+            if name.endswith(_TEMPORARY) and _is_world_id(name.removesuffix(_TEMPORARY)):
+                disk.remove(f"{DIRECTORY}/{name}")  # nothing was written before it had its name
         for world, marker in _markers(disk):
             last = log.last(world)
             if last is None or last[0] - FIRST_SEQ + 1 >= marker.records:
@@ -216,18 +220,21 @@ def _told(result: object) -> None:
 
 def _markers(disk: Disk) -> Iterator[tuple[str, Marker]]:
     """The worlds that were on their way. What cannot be read is a world of which nobody knows how to go on."""
-    if not disk.exists(DIRECTORY):
-        return
-    for name in disk.list(DIRECTORY):
-        try:
-            check_world_id(name)
-        except BadId:
-            continue  # a temporary file, or somebody else's
+    for name in filter(_is_world_id, disk.list(DIRECTORY)):
         try:
             marker = msgspec.json.decode(read_file(disk, f"{DIRECTORY}/{name}"), type=Marker)
         except (msgspec.DecodeError, UnicodeDecodeError):
             marker = Marker(2**53, "?")
         yield name, marker
+
+
+def _is_world_id(name: str) -> bool:
+    """Other files in the directory are somebody else's."""
+    try:
+        check_world_id(name)
+    except BadId:
+        return False
+    return True
 
 
 def _write(disk: Disk, world: str, marker: Marker) -> None:
