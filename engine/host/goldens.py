@@ -42,11 +42,9 @@ class Goldens:
 
     def held(self, runtime: Runtime, n: int) -> Held:
         """The held change of that number, which the hub knows to be open."""
-        ledger = self._parts.ledger
-        with ledger.lock:
-            row = ledger.read().golden(runtime.id, n)
-        assert row is not None and isinstance(row.body, Held), "the hub knows what is held"
-        return row.body
+        held = self._parts.ledger.held(runtime.id, n)
+        assert held is not None, "the hub knows what is held"
+        return held
 
     def blessed_by(self, runtime: Runtime, job: hub.RunJob) -> Held | None:
         """The held change that a job attempts once more, if it does."""
@@ -75,7 +73,8 @@ class Goldens:
             and held is not None
             and _are_all_shown(held, [*goldens, *differs])
         ):
-            blessed = Blessed(operation.held, operation.reason, goldens)
+            numbers = [one.golden for one in goldens if one.golden is not None]
+            blessed = Blessed(operation.held, operation.reason, numbers)
         return Judged(goldens, differs, until, image.root, blessed)
 
     def pin(self, runtime: Runtime, job: hub.RunJob, pin: hub.Pin, image: logic.HeapImage) -> hub.Event:

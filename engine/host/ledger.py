@@ -76,6 +76,12 @@ class LedgerReads:
         with self._lock:
             return self.read().creation(request_id)
 
+    def held(self, world: str, n: int) -> kinds.Held | None:
+        """A held change, whatever became of it; None where there is none of that number."""
+        with self._lock:
+            row = self.read().golden(world, n)
+        return row.body if isinstance(row, HeldRow) else None
+
     def revision(self, world: str, n: int) -> projected.RevisionRow | None:
         with self._lock:
             return self.read().revision(world, n)

@@ -65,6 +65,7 @@ class Runtime:
         self.engine = Engine(loaded.engine, loaded.engine_blob)
         self.names: dict[str, None] = dict.fromkeys(loaded.names)
         self.catalogue: Catalogue | None = None  # of the head, once an attempt has asked for it
+        self._ledger = ledger
         self.sources = Sources(ledger, self.id)
         self.checks: dict[str, Enrolled] = {
             body.name: Enrolled(seq, check_of(body)) for seq, body in loaded.checks
@@ -142,9 +143,10 @@ class Runtime:
         if body.blessed is None:
             return
         del self.held[body.blessed.held]
-        for change in body.blessed.goldens:
-            assert change.golden is not None, "what is blessed is pinned"
-            self.goldens[change.golden] = replace(self.goldens[change.golden], outcome=change.after)
+        held = self._ledger.held(self.id, body.blessed.held)
+        assert held is not None, "what is blessed was held"
+        for golden in body.blessed.goldens:
+            self.goldens[golden] = replace(self.goldens[golden], outcome=held.shown[golden])
 
     def _interrupted(self, body: kinds.Interrupted) -> None:
         if body.quarantined:

@@ -55,11 +55,14 @@ class Difference(Part, frozen=True):
 
 
 class Blessed(Part, frozen=True):
-    """The held change that a revision makes good, why, and the pinned results that are from now on the new ones."""
+    """The held change that a revision makes good, and why.
+
+    `goldens` are the pinned results that it changes, by number: from now on they are what the held change has shown.
+    """
 
     held: int
     reason: str
-    goldens: list[Difference]
+    goldens: list[int]
 
 
 class GoldenPinned(Part, frozen=True, tag="golden-pinned"):
@@ -115,6 +118,11 @@ class Held(Part, frozen=True, tag="held"):
     fuel: int
     replaces: int | None = None
     request: Request | None = None
+
+    @property
+    def shown(self) -> dict[int, Outcome]:
+        """What pinned results would become, by number."""
+        return {one.golden: one.after for one in self.goldens if one.golden is not None}
 
 
 class HeldRejected(Part, frozen=True, tag="held-rejected"):

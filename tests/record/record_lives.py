@@ -296,7 +296,7 @@ EVERY_KIND: list[Body] = [
     golden(2, looks=[Look("call", "b", b"no", "denied")], request=Request("pin", "1" * 64)),
     held(3, goldens=[difference(1)], request=Request("hold", "2" * 64)),
     held(4, goldens=[difference(1)], differs=[difference(None)], replaces=3, tried_until=9),
-    revision(4, "g", blessed=Blessed(4, "meant", [difference(1)])),
+    revision(4, "g", blessed=Blessed(4, "meant", [1])),
     held(5, cause="rollback", target=1),
     HeldRejected(5, "not meant"),
     held(6),

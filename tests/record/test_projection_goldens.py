@@ -32,8 +32,10 @@ def test_pinned_calls_and_held_changes_share_one_numbering_newest_first():
 
 
 def test_a_blessing_pins_what_the_call_comes_to_now_and_closes_the_held_change():
-    blessed = Blessed(2, "meant", [difference(1)])
-    projection = projected(golden(1), held(2), revision(1, "f", blessed=blessed))
+    blessed = Blessed(2, "meant", [1])
+    projection = projected(
+        golden(1), held(2, goldens=[difference(1), difference(9)]), revision(1, "f", blessed=blessed)
+    )
     row = projection.golden("w", 1)
     assert row.outcome == difference(1).after and row.body.outcome == golden(1).outcome
     assert (row.blessing.held, row.blessing.revision, row.blessing.reason) == (2, 1, "meant")

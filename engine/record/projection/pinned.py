@@ -96,14 +96,19 @@ class Pinned:
         if blessed is None:
             return
         self._end(no, blessed.held, header, "blessed", blessed.reason, body.n)
-        for change in blessed.goldens:
-            blessing = Blessing(
-                blessed.held, body.n, header.actor, header.flick, blessed.reason, change.after
-            )
-            self._db.execute(
-                "UPDATE goldens SET blessing = ? WHERE world = ? AND n = ?",
-                (to_bytes(blessing), no, change.golden),
-            )
+        for golden, outcome in self._shown(no, blessed.held).items():
+            if golden in blessed.goldens:
+                blessing = Blessing(blessed.held, body.n, header.actor, header.flick, blessed.reason, outcome)
+                self._db.execute(
+                    "UPDATE goldens SET blessing = ? WHERE world = ? AND n = ?",
+                    (to_bytes(blessing), no, golden),
+                )
+
+    def _shown(self, no: int, held: int) -> dict[int, Outcome]:
+        """What a held change had shown of pinned results, by number; nothing where its body was left out."""
+        sql = "SELECT body FROM goldens WHERE world = ? AND n = ?"
+        rows: list[tuple[Any, ...]] = self._db.execute(sql, (no, held)).fetchall()
+        return from_bytes(kinds.Held, rows[0][0]).shown if rows else {}
 
     def unchanged(self, no: int, header: Header, body: kinds.Unchanged) -> None:
         if body.blesses is not None:
