@@ -72,7 +72,7 @@ def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> li
 
 
 class Verifying(msgspec.Struct, frozen=True):
-    """How far the verifying of one world is: records, those without a body, blobs looked at, what was found."""
+    """How far the verifying of one world is: records, those without a body, blobs that they name, what was found."""
 
     records: int = 0
     erased: int = 0
@@ -88,18 +88,18 @@ def verify_world(log: Log, blobs: Blobs, world: str, *, root_of: RootOf | None =
     damaged = _Damaged()
     records = _Records(blobs, root_of, damaged)
     problems: list[Problem] = []
-    count = erased = looked_at = 0
+    count = erased = 0
     for _, entry in log.read(world):
         count += 1
         erased += entry.body is None
         problems += records.take(entry)
         if count % _RECORDS_A_STEP == 0:
-            yield Verifying(count, erased, looked_at, problems)
+            yield Verifying(count, erased, records.blobs_of(world), problems)
+    blobs_count = records.blobs_of(world)
     for found in records.verify_blobs():
-        looked_at += 1
         problems += found
-        yield Verifying(count, erased, looked_at, problems)
-    yield Verifying(count, erased, looked_at, [*problems, *damaged.problems()])
+        yield Verifying(count, erased, blobs_count, problems)
+    yield Verifying(count, erased, blobs_count, [*problems, *damaged.problems()])
 
 
 class _Records:
@@ -114,6 +114,10 @@ class _Records:
         self._data: dict[str, _Data] = {}
         self._heaps: dict[str, dict[HeapRef, int]] = {}  # of each world: where each was first named
         self._others: dict[str, dict[str, int]] = {}
+
+    def blobs_of(self, world: str) -> int:
+        """How many blobs its records name."""
+        return len(self._others.get(world, {}))
 
     def verify(self, log: Log) -> Iterator[Problem]:
         for _, entries in log.scan():

@@ -272,7 +272,7 @@ def test_verifying_a_world_says_what_is_wrong_with_its_blobs(tmp_path: Path) -> 
             world = client.create("rotten").id
             client.develop(world, SOURCE)
             assert client.verify(world).problems == []
-            assert (client.verify(world).records, client.verify(world).blobs) == (2, 5)
+            assert (client.verify(world).records, client.verify(world).blobs) == (2, 3)
             snapshot = client.log(world, after=0, limit=1).records[0]
             blob = json.loads(bytes(snapshot.body or b""))["heap"]["blob"]
             (path,) = (path for path in (tmp_path / "blobs").rglob("*") if path.name in (blob, blob[2:]))
