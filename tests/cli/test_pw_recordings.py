@@ -51,7 +51,7 @@ def test_a_world_is_exported_verified_and_imported_elsewhere(
         assert json.loads(pw("import", "world.pwrec", "--json").stdout)["records"] == 3
         copy = pw("import", "world.pwrec", "--as", "another").stdout.strip()
         assert copy.startswith("another-")
-        assert pw("call", copy, "put", "b").stdout == "stored b\n"
+        assert pw("call", copy, "put", "b").stdout == '"stored b"\n'
         assert pw("verify", lived).stdout == f"{lived}: 4 records, 0 without a body, 3 blobs: sound\n"
         assert [line.split(":")[0] for line in pw("verify").stdout.splitlines()] == [lived, copy]
     finally:
