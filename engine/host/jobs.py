@@ -16,6 +16,7 @@ from engine.host.goldens import Goldens, attempted_by
 from engine.host.page_results import PAGE_FUNCTION, judged
 from engine.host.parts import JobParts
 from engine.host.peers import PeerView
+from engine.host.recorded_catalogue import changes_of_rollback
 from engine.host.runtime import Runtime
 from engine.host.trying import WithSource
 from engine.hub import messages as hub
@@ -276,14 +277,15 @@ class Jobs:
 
     def _rollback(self, runtime: Runtime, job: hub.RunJob, rollback: hub.Rollback) -> hub.Event:
         """The target's heap becomes the head again, if the checks hold on it or the operator forces it."""
-        row = self._parts.ledger.revision(runtime.id, rollback.revision)
+        ledger = self._parts.ledger
+        row = ledger.revision(runtime.id, rollback.revision)
         assert row is not None and row.body is not None, "the hub knows which revisions there are"
         image = self._parts.images.get(row.body.heap)
         target = logic.catalogue_of(self._pool(runtime), image)
         broken = None if rollback.force else self.judge(runtime, image, target)
         judged = None if rollback.force or broken else self._goldens.judge(runtime, job, image)
         attempted = _attempted(
-            logic.changes_between(self._catalogue(runtime, job.revision), target),
+            changes_of_rollback(lambda: self._catalogue(runtime, job.revision), ledger, runtime.id, target),
             target,
             source="",
             commonjs=None,

@@ -27,6 +27,7 @@ FailureKind = Literal[
 RejectionKind = Literal[
     "threw", "syntax", "budget", "memory", "pending", "touched-data", "leaked-global", "size", "trap"
 ]
+DefinitionKind = Literal["function", "class", "library"]
 Verdict = Literal["accepted", "unchanged", "rejected"]
 
 
@@ -73,6 +74,12 @@ def failure_kind(kind: str) -> FailureKind:
     """The kind of that name, which comes from our own side."""
     assert kind in get_args(FailureKind), f"{kind} is no kind of failure"
     return cast(FailureKind, kind)
+
+
+def definition_kind(kind: str) -> DefinitionKind:
+    """The kind of that name, which comes from a record."""
+    assert kind in get_args(DefinitionKind), f"{kind} is no kind of definition"
+    return cast(DefinitionKind, kind)
 
 
 class Peers(Protocol):
@@ -172,7 +179,7 @@ class Definition:
     """
 
     name: str
-    kind: Literal["function", "class", "library"]
+    kind: DefinitionKind
     version: int
     params: tuple[str, ...]
     doc: str

@@ -54,3 +54,40 @@ def test_a_heap_that_was_brought_back_is_read_again_and_the_warning_goes():
     write_file_durably(disk, f"blobs/{blob[:2]}/{blob}", content)
     assert host.perform(broken, hub.Call("f", b"[]")).ok
     assert host.health().warnings == []
+
+
+def test_a_world_whose_head_is_damaged_is_rolled_back_to_a_sound_revision_and_goes_on():
+    disk, broken, _, _, _ = damaged()
+    host = simulated(4, disk=disk)
+    assert isinstance(host.perform(broken, hub.Call("f", b"[]")), answers.Refused)
+    back = host.perform(broken, hub.Rollback(0, "its heap is rotten"))
+    assert (back.revision, back.changes.removed, back.changes.added) == (2, ["f"], [])
+    assert host.perform(broken, hub.Develop("function f() { return 'again' }", "f")).revision == 3
+    assert bytes(host.perform(broken, hub.Call("f", b"[]")).value) == b'"again"'
+    host.shut_down()
+    host = simulated(5, disk=disk)
+    assert bytes(host.perform(broken, hub.Call("f", b"[]")).value) == b'"again"'
+    assert [row.name for row in host.functions(broken)] == ["f"]
+
+
+def test_what_such_a_rollback_changes_is_what_it_would_have_changed():
+    told = []
+    for damage in (False, True):
+        disk = SimDisk()
+        host = simulated(6, disk=disk)
+        world = host.create("W").id
+        for change in (
+            hub.Develop("function f(a) { return a }\nfunction g() {}\nclass C {}", "1"),
+            hub.Develop("exports.one = 1", "2", commonjs="lib"),
+            hub.Rollback(1, "3: without the library"),
+            hub.Rollback(2, "4: with it"),
+            hub.Develop("function f(b) { return b }\nfunction h() {}\nundefine('g')", "5"),
+        ):
+            assert isinstance(host.perform(world, change), answers.Accepted)
+        blob = host.parts.ledger.revision(world, 5).body.heap.blob
+        host.shut_down()
+        if damage:
+            disk.remove(f"blobs/{blob[:2]}/{blob}")
+        told.append(simulated(7, disk=disk).perform(world, hub.Rollback(2, "back")))
+    assert told[0] == told[1]
+    assert (told[0].changes.added, told[0].changes.changed, told[0].changes.removed) == (["g"], ["f"], ["h"])
