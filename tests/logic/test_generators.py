@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from judged import JudgedWorld
 
 from engine import limits
-from engine.logic import vm_thread_stack_bytes
+from engine.logic import VmPool, vm_thread_stack_bytes
 
 SAFE_MAX = 2**53 - 1
 
@@ -219,6 +219,15 @@ def test_recursions_that_unfold_too_far_are_refused():
     assert world().refuse("() => true", "", generator) == ("threw", reason)
 
 
+def test_as_many_strategies_as_there_may_be_are_built_and_not_one_more(monkeypatch):
+    monkeypatch.setattr(limits, "GENERATOR_STRATEGIES_MAX", 3)
+    two = "gen.tuple(gen.int(), gen.bool())"
+    assert len(drawn(two)) > 0
+    three = "gen.tuple(gen.int(), gen.bool(), gen.int())"
+    reason = "the generator: the generator's recursions unfold too far: nest fewer of them"
+    assert world().refuse("() => true", "", three) == ("threw", reason)
+
+
 def test_a_generator_that_never_ends_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "GENERATOR_FUEL_MAX", 100_000_000)
     assert world().refuse("() => true", "", "(() => { for (;;); })()")[0] == "budget"
@@ -348,6 +357,20 @@ def test_a_date_shrinks_towards_2000():
 
 
 # ---- nothing around it
+
+
+def test_while_a_search_runs_other_threads_draw_their_own_random_numbers(monkeypatch):
+    before, seen = random.getstate(), []
+    run = VmPool.run
+
+    def noting(self, job):
+        seen.append(random.getstate())
+        return run(self, job)
+
+    monkeypatch.setattr(VmPool, "run", noting)
+    assert world().counterexample("(n) => n < 40", "gen.int()") == 40
+    assert len(seen) > 10
+    assert all(state == before for state in seen)
 
 
 def test_searches_leave_nothing_behind(tmp_path):

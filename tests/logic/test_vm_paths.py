@@ -172,6 +172,29 @@ def test_the_portable_interpreter_agrees_to_the_unit(python_engine):
     assert life(portable, sources) == life(python_engine, sources)
 
 
+class NotingCache(FolderCache):
+    """Remembers the compiled module that it gave or was given."""
+
+    content = b""
+
+    def get(self, key: str) -> bytes | None:
+        self.content = super().get(key) or b""
+        return self.content or None
+
+    def put(self, key: str, content: bytes) -> None:
+        self.content = content
+        super().put(key, content)
+
+
+def test_the_portable_interpreter_runs_code_of_its_own():
+    compiled_for = []
+    for target in ("pulley64", None):
+        cache = NotingCache()
+        load_engine(WASM.read_bytes(), cache, prefer="python", target=target)
+        compiled_for.append(b"pulley64-unknown-unknown" in cache.content[:4096])
+    assert compiled_for == [True, False]
+
+
 def test_switching_between_many_heaps_on_one_vm_mixes_nothing_up(pool, engine):
     one = VmPool(engine, vms_max=1)
     bench = Bench(one, engine)
