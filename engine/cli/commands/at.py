@@ -14,6 +14,7 @@ from engine.cli.commands.execute import show_preview
 from engine.cli.commands.pull import write_files
 from engine.cli.commands.show import show_definition, show_functions, show_world
 from engine.cli.output import note, progress, say, show_logs
+from engine.cli.records import record_line
 from engine.cli.shared import ROWS, Pw, command
 
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
@@ -96,9 +97,9 @@ def _show_moment(pw: Pw, world: str, seq: int) -> None:
     if pw.show_raw():
         return
     row = pw.client.log(world, after=seq - 1 if seq else None, until=seq, limit=1).records[0]
-    say(
-        f"{'record':<10}{seq} of 0 to {pw.client.world(world).records - 1}: {row.kind} by {row.actor} at {row.at}"
-    )
+    last = pw.client.world(world).records - 1
+    say(f"{'record':<10}{seq} of 0 to {last}: {row.kind} by {row.actor} at {row.at}")
+    say(f"{'what':<10}{record_line(row.kind, row.body)}")
     show_world(pw, then)
     show_functions(pw, world, at=seq, apart=True)
 

@@ -6,6 +6,7 @@ import click
 
 from engine import limits
 from engine.cli.output import note, table
+from engine.cli.records import record_line
 from engine.cli.shared import ROWS, Pw, Whole, command
 
 FROM_THE_FIRST = -1
@@ -20,7 +21,7 @@ FROM_THE_FIRST = -1
 )
 @click.option("--limit", type=ROWS, default=limits.PAGE_ROWS_DEFAULT, help="At most so many [100].")
 def log(pw: Pw, world: str, after: int | None, limit: int) -> None:
-    """List the newest of a world's records, the newest last. --json shows their bodies too."""
+    """List the newest of a world's records, the newest last. --json shows their bodies and hashes too."""
     world = pw.world(world)
     newest = after is None
     if after is None:
@@ -29,11 +30,8 @@ def log(pw: Pw, world: str, after: int | None, limit: int) -> None:
     if pw.show_raw():
         return
     table(
-        ["sequence", "kind", "actor", "at", "hash", ""],
-        [
-            [row.seq, row.kind, row.actor, row.at, row.hash[:16], "erased" if row.body is None else ""]
-            for row in page.records
-        ],
+        ["sequence", "kind", "actor", "at", "what"],
+        [[row.seq, row.kind, row.actor, row.at, record_line(row.kind, row.body)] for row in page.records],
     )
     if newest and after > FROM_THE_FIRST:
         note(f"there are older ones: --after {max(after - limit, FROM_THE_FIRST)}, --after -1 for the first")
