@@ -25,7 +25,7 @@ from engine.host.bodies import body_of
 from engine.host.ledger import loaded_world
 from engine.host.opening import Machine
 from engine.host.replaying_heaps import heap_differences
-from engine.host.replaying_kinds import GONE, HOW, How
+from engine.host.replaying_kinds import GONE, HOW, How, blessed_by, without_what_it_blesses
 from engine.host.replaying_order import Turns, early, oldest_snapshot
 from engine.host.replaying_parts import NotRecorded, ReplayJobs, ReplayParts, ReplaySources, replay_parts
 from engine.host.replaying_records import Record, Records
@@ -208,6 +208,8 @@ class _Walk:
     def _live(self, record: Record) -> None:
         kind, body = record.header.kind, record.body
         how = HOW[kind] if body is not None else GONE
+        if (held := blessed_by(body)) is not None and held not in self._hub.held_changes:
+            how = without_what_it_blesses(kind)
         needed = self._turns.needed(record.seq, kind, body)
         self._parts.ledger.seq = record.seq - 1
         op = self._begun.pop(record.seq, None)

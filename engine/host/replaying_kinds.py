@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from engine.host.goldens import attempted_by
 from engine.hub import messages as hub
 from engine.logic import PRELUDE_VERSION
 from engine.record import kinds
@@ -59,6 +60,8 @@ def _admitted(body: kinds.Admitted) -> hub.Operation:
 
 
 def _revision(body: kinds.Revision) -> hub.Operation:
+    if body.blessed is not None:
+        return hub.Bless(body.blessed.held, body.blessed.reason)
     if body.cause == "rollback":
         assert body.target is not None, "a rollback has its target"
         return hub.Rollback(body.target, body.summary, body.forced)
@@ -107,6 +110,27 @@ def _interrupted(body: kinds.Interrupted) -> hub.Operation:
     return hub.Interrupt(msgspec.structs.replace(body, incident=0), request)
 
 
+def blessed_by(body: kinds.Body | None) -> int | None:
+    """The held change that a record blesses, if it blesses one."""
+    match body:
+        case kinds.Revision(blessed=blessed) if blessed is not None:
+            return blessed.held
+        case kinds.Unchanged(blesses=held):
+            return held
+    return None
+
+
+def without_what_it_blesses(kind: str) -> How:
+    """How a blessing is taken over where what was held is left out of the recording: as a change of its own."""
+    how = HOW[kind]
+    unblessed = {"blessed": None} if kind == "revision" else {"blesses": None}
+    return replace(
+        how,
+        operation=lambda body: how.operation(msgspec.structs.replace(body, **unblessed)),
+        why_not=lambda _: "a blessed change: what was held is left out of the recording",
+    )
+
+
 GONE = How(
     lambda _: hub.Call("", b"[]", admitted=0), lambda op, _: hub.CallDone(op, True, False, (), (), None)
 )
@@ -123,13 +147,18 @@ def _as_written(why: str) -> How:
     return replace(GONE, came_to=came_to, why_not=lambda _: why)
 
 
-_TRIED = "what was tried against pinned calls is taken as it was recorded"
-
-
 def _held(body: kinds.Held) -> hub.Operation:
-    if body.cause == "rollback" and body.target is not None:
-        return hub.Rollback(body.target, body.summary)
-    return hub.Develop(body.source, body.summary, body.commonjs)
+    if body.replaces is not None:
+        return hub.Bless(body.replaces, "")
+    return attempted_by(body)
+
+
+def _cannot_hold(body: kinds.Held) -> str | None:
+    if body.cause == "upgrade":
+        return "an upgrade that was held"
+    if body.tried_until is not None:
+        return "a change held for recorded calls, of which some may be erased since"
+    return None
 
 
 HOW: dict[str, How] = {
@@ -143,7 +172,11 @@ HOW: dict[str, How] = {
     "admitted": How(_admitted),
     "revision": How(_revision, _attempted("accepted"), changes=True, why_not=_cannot_upgrade),
     "unchanged": How(
-        lambda body: hub.Develop(body.source, body.summary, body.commonjs),
+        lambda body: (
+            hub.Develop(body.source, body.summary, body.commonjs)
+            if body.blesses is None
+            else hub.Bless(body.blesses, "")
+        ),
         _attempted("unchanged"),
         changes=True,
     ),
@@ -166,17 +199,10 @@ HOW: dict[str, How] = {
     "data-copied": _as_written("the data of a copy, which is its origin's"),
     "imported": _as_written("an import: the records before it were made elsewhere"),
     "golden-pinned": How(
-        lambda body: hub.Pin(body.call, body.name, body.reason),
-        _attempted("pinned"),
-        changes=True,
-        why_not=lambda _: _TRIED,
+        lambda body: hub.Pin(body.call, body.name, body.reason), _attempted("pinned"), changes=True
     ),
-    "golden-unpinned": How(
-        lambda body: hub.Unpin(body.golden, body.reason), changes=True, why_not=lambda _: _TRIED
-    ),
-    "held": How(_held, _attempted("held"), changes=True, why_not=lambda _: _TRIED),
-    "held-rejected": How(
-        lambda body: hub.RejectHeld(body.held, body.reason), changes=True, why_not=lambda _: _TRIED
-    ),
+    "golden-unpinned": How(lambda body: hub.Unpin(body.golden, body.reason), changes=True),
+    "held": How(_held, _attempted("held"), changes=True, why_not=_cannot_hold),
+    "held-rejected": How(lambda body: hub.RejectHeld(body.held, body.reason), changes=True),
 }
 """Every kind but the genesis, with which a replay begins."""

@@ -139,13 +139,13 @@ class Runtime:
                 self._records_since_checkpoint = 0
 
     def _blessed(self, body: kinds.Revision) -> None:
-        """Results that a revision was blessed to change are pinned as they are now."""
-        if body.blessed is None:
+        """Results that a revision was blessed to change are pinned as they are now. A recording may leave them out."""
+        blessed = body.blessed
+        if blessed is None or self.held.pop(blessed.held, None) is None:
             return
-        del self.held[body.blessed.held]
-        held = self._ledger.held(self.id, body.blessed.held)
-        assert held is not None, "what is blessed was held"
-        for golden in body.blessed.goldens:
+        held = self._ledger.held(self.id, blessed.held)
+        assert held is not None, "what is open was held"
+        for golden in blessed.goldens:
             self.goldens[golden] = replace(self.goldens[golden], outcome=held.shown[golden])
 
     def _interrupted(self, body: kinds.Interrupted) -> None:
