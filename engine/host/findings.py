@@ -13,6 +13,7 @@ import msgspec
 
 from engine import limits
 from engine.host.images import root_of
+from engine.host.landing import DIRECTORY as LANDING_DIRECTORY
 from engine.host.machine import engine_wasm
 from engine.host.opening import LOCK, CannotOpen, is_marked
 from engine.io.disk import DirectoryLocked, DiskError
@@ -129,6 +130,13 @@ def _content(disk: RealDisk) -> Iterator[Finding]:
         if lock is not None:
             lock.release()
     yield from _foreign(disk)
+    for name in disk.list(LANDING_DIRECTORY):
+        yield Finding(
+            "note",
+            f"{LANDING_DIRECTORY}/{name}",
+            "the import of this world was cut off: it is not there for anybody",
+            f"Import the same recording again to go on, or end it: pw purge {name} --confirm {name}",
+        )
     for problem in problems:
         at = "" if problem.seq is None else f", record {problem.seq}"
         at += "" if problem.offset_bytes is None else f", byte {problem.offset_bytes}"

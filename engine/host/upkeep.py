@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from engine import limits
@@ -13,7 +13,7 @@ from engine.host.parts import Parts
 from engine.host.shell import Failed, Shell
 from engine.io.blobs import BlobError
 from engine.io.disk import Disk, DiskError
-from engine.io.log import LogError
+from engine.io.log import LogError, LogHead
 from engine.record.backup import BackupRefused, back_up
 from engine.record.collection import collect
 from engine.record.heaps import HeapRefused
@@ -63,7 +63,11 @@ class Keeper:
         self.gc(done=lambda _: None)
 
     def backup(self, directory: str, *, done: Callable[[Upkeep], None]) -> None:
-        self._shell.work("upkeep", lambda: self._back_up(directory), lambda result: done(_ended(result)))
+        """What arrives just now is left out: nobody was told that it is here."""
+        until, without = self._parts.log.head(), list(self._parts.ledger.read().arriving)
+        self._shell.work(
+            "upkeep", lambda: self._back_up(directory, until, without), lambda result: done(_ended(result))
+        )
 
     def _collect(self, now_flicks: int) -> dict[str, Any]:
         parts = self._parts
@@ -79,11 +83,18 @@ class Keeper:
             "freed_bytes": bodies_bytes + aside_bytes + collected.freed_bytes,
         }
 
-    def _back_up(self, directory: str) -> dict[str, Any]:
+    def _back_up(self, directory: str, until: LogHead, without: Collection[str]) -> dict[str, Any]:
         parts = self._parts
         target = self._open_disk(directory)
         return back_up(
-            parts.log, parts.blobs, target, parts.entropy, format_file=FORMAT, root_of=root_of
+            parts.log,
+            parts.blobs,
+            target,
+            parts.entropy,
+            format_file=FORMAT,
+            root_of=root_of,
+            until=until,
+            without=without,
         ).report()
 
 

@@ -7,8 +7,8 @@ must wait. What can be derived (the projection) or belongs to a process (what is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -64,13 +64,16 @@ def back_up(
     *,
     format_file: bytes,
     root_of: RootOf | None = None,
+    until: LogHead | None = None,
+    without: Collection[str] = (),
 ) -> BackedUp:
-    """Copy all that is durable now into the empty directory `target`, and verify the copy.
+    """Copy all that is durable (up to `until`, or now) into the empty directory `target`, and verify the copy.
 
-    `format_file` is what the source's FORMAT says. Raises BackupRefused, DiskError, and what reading the
-    source raises: then the target has no manifest.
+    `format_file` is what the source's FORMAT says, `without` are worlds that are not whole: they are left out.
+    Raises BackupRefused, DiskError, and what reading the source raises: then the target has no manifest.
     """
-    done = _copy(log, blobs, target, entropy, format_file, root_of)
+    source = _Source(log, blobs, until or log.head(), without)
+    done = _copy(source, target, entropy, format_file, root_of)
     content = msgspec.json.format(msgspec.json.encode(done.manifest)) + b"\n"
     write_file_durably(target, MANIFEST_FILE, content)
     return done
@@ -94,7 +97,8 @@ def restore(backup: Disk, target: Disk, entropy: Entropy, *, root_of: RootOf | N
             f"it ends with batch {log.head().batch} ({log.head().hash}): it is not the log of this backup"
         )
     format_file = read_file(backup, FORMAT_FILE)
-    copied = _copy(log, FileBlobs(shadow), target, entropy, format_file, root_of).manifest
+    source = _Source(log, FileBlobs(shadow), log.head())
+    copied = _copy(source, target, entropy, format_file, root_of).manifest
     assert (copied.records, copied.worlds, copied.blobs) == (
         manifest.records,
         manifest.worlds,
@@ -103,16 +107,24 @@ def restore(backup: Disk, target: Disk, entropy: Entropy, *, root_of: RootOf | N
     return manifest
 
 
+class _Source(NamedTuple):
+    """What is copied: the records up to a head, but for those of some worlds, and the blobs that they need."""
+
+    log: Log
+    blobs: Blobs
+    until: LogHead
+    without: Collection[str] = ()
+
+
 def _copy(
-    log: Log, blobs: Blobs, target: Disk, entropy: Entropy, format_file: bytes, root_of: RootOf | None
+    source: _Source, target: Disk, entropy: Entropy, format_file: bytes, root_of: RootOf | None
 ) -> BackedUp:
     """Blobs before the records that name them (Invariant 7), FORMAT after both, then verify."""
     _refuse_unless_empty(target)
-    until = log.head()
-    names, copied_bytes = _copy_blobs(log, blobs, target, until)
+    names, copied_bytes = _copy_blobs(source, target)
     copy = FileLog(target, entropy)
     records = 0
-    for batch in _regrouped(log, until):
+    for batch in _regrouped(source):
         copy.append(batch)
         records += len(batch)
         copied_bytes += sum(map(_bytes_of, batch))
@@ -124,12 +136,13 @@ def _copy(
     if problems:
         raise BackupRefused(f"the copy is not sound: {problems[0]}. Run pw doctor on the source")
     manifest = Manifest(MANIFEST_FORMAT, records, worlds, len(names), head.batch, head.hash)
-    return BackedUp(manifest, until.batch, copied_bytes)
+    return BackedUp(manifest, source.until.batch, copied_bytes)
 
 
-def _copy_blobs(log: Log, blobs: Blobs, target: Disk, until: LogHead) -> tuple[list[str], int]:
-    marker = Marker(blobs)
-    marker.catch_up(log, until)
+def _copy_blobs(source: _Source, target: Disk) -> tuple[list[str], int]:
+    blobs = source.blobs
+    marker = Marker(blobs, source.without)
+    marker.catch_up(source.log, source.until)
     names, copied_bytes = marker.reached(), 0
     copy = FileBlobs(target)
     for start in range(0, len(names), _BLOBS_AT_ONCE):
@@ -139,14 +152,16 @@ def _copy_blobs(log: Log, blobs: Blobs, target: Disk, until: LogHead) -> tuple[l
     return names, copied_bytes
 
 
-def _regrouped(log: Log, until: LogHead) -> Iterator[list[LogEntry]]:
+def _regrouped(source: _Source) -> Iterator[list[LogEntry]]:
     """The records in their order, in batches as large as they may be."""
     batch: list[LogEntry] = []
     size_bytes = 0
-    for head, entries in log.scan():
-        if head.batch > until.batch:
+    for head, entries in source.log.scan():
+        if head.batch > source.until.batch:
             break
         for _, entry in entries:
+            if entry.world in source.without:
+                continue
             if batch and (
                 len(batch) == LOG_BATCH_RECORDS_MAX or size_bytes + _bytes_of(entry) > LOG_BATCH_BYTES_MAX
             ):

@@ -7,7 +7,7 @@ again, under the lock that puts hold, before anything is removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -67,10 +67,14 @@ def collect(blobs: Blobs, log: Log, pins: Pins) -> Collected:
 
 
 class Marker:
-    """The blobs that the durable records of worlds that were not purged reach, kept up with the log."""
+    """The blobs that the durable records of worlds that were not purged reach, kept up with the log.
 
-    def __init__(self, blobs: Blobs) -> None:
+    Records of the worlds in `without` are passed over.
+    """
+
+    def __init__(self, blobs: Blobs, without: Collection[str] = ()) -> None:
         self._blobs = blobs
+        self._without = without
         self._batch = 0
         self._named: dict[str, dict[str, None]] = {}
         self._needs: dict[str, list[str]] = {}
@@ -107,7 +111,7 @@ class Marker:
         return found
 
     def _take(self, entry: LogEntry) -> None:
-        if decode_header(entry).kind not in KINDS_THAT_NAME:
+        if entry.world in self._without or decode_header(entry).kind not in KINDS_THAT_NAME:
             return
         _, body = decode(entry)
         if isinstance(body, Purge):

@@ -271,6 +271,23 @@ def test_a_server_that_drains_ends_an_import_between_two_batches(small_batches):
     _assert_cut_off_and_resumable(again)
 
 
+def test_a_backup_leaves_out_what_is_not_whole_yet(small_batches):
+    host = importing_host(SimDisk())
+    beside = host.create("beside").id
+    host.perform(beside, hub.Develop(SOURCE, "first"))
+    heard: list = []
+    host.import_recording(_source, actor="operator", done=heard.append)
+    host.shell.run_until(lambda: host.parts.log.last(origin().world) is not None)
+    reports: list = []
+    host.backup("backup", done=reports.append)
+    host.shell.run_until(lambda: bool(reports and heard))
+    assert reports[0].ok and reports[0].report["worlds"] == 1 and isinstance(heard[0], Imported)
+    restored = simulated("restored", disk=host.disks["backup"], clock=later())
+    assert [world.id for world in restored.worlds()] == [beside]
+    assert isinstance(restored.imported(origin().recording), Imported)
+    assert host.back_up("whole").report["worlds"] == 2
+
+
 # ---- crashes
 
 
