@@ -43,7 +43,8 @@ class NoMoment(Exception):
 class Moment(Queries):
     """One world as it was after its record `seq`: the questions of `Queries`, asked of that time.
 
-    In memory, one thread at a time.
+    In memory, one thread at a time. Request ids are forgotten by the time of this world's records alone, so some may be
+    known here that the whole log's projection had forgotten.
     """
 
     def __init__(self, log: Log, world: str) -> None:

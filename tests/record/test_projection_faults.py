@@ -129,7 +129,7 @@ def test_a_file_of_another_schema_is_replaced_with_both_versions_named():
     projection = Projection(disk, log)
     assert (
         projection.rebuilt
-        == "it has projection schema 99 of application 0x666c6b70; this version makes schema 4"
+        == "it has projection schema 99 of application 0x666c6b70; this version makes schema 5"
     )
     assert projection.dump() == expected(log)
 

@@ -33,7 +33,7 @@ from engine.record.projection.rows import (
     RevisionRow,
     World,
 )
-from engine.record.projection.schema import pack, unpack
+from engine.record.projection.schema import KIND_LEAVES_MORE, pack, unpack
 from engine.record.projection.standing import StandingQueries
 
 R = TypeVar("R")
@@ -52,8 +52,6 @@ _REQUEST = (
     "SELECT worlds.id, requests.id, requests.hash, requests.seq, flick"
     " FROM requests JOIN worlds ON world = no"
 )
-_ONLY_DATA = "('call', 'preview', 'data-edit', 'data-restored')"
-"""Kinds of which most records are known here by their data alone."""
 _RECORD = "SELECT seq, kind, actor, flick, segment, batch, position FROM records"
 
 
@@ -204,13 +202,15 @@ class Queries(StandingQueries, PinnedQueries):
 
     def records_but_data(self, world: str, until: int) -> list[RecordRow]:
         """The records up to `until` that left more here than data, their own row or a request id; oldest first."""
-        sql = (
-            f"{_RECORD} WHERE world = {_NO} AND seq <= ? AND (kind NOT IN {_ONLY_DATA}"
-            " OR seq IN (SELECT seq FROM incidents WHERE world = records.world)"
-            " OR seq IN (SELECT seq FROM endings WHERE world = records.world)"
-            " OR seq IN (SELECT outcome_seq FROM admitted WHERE world = records.world)) ORDER BY seq"
+        more = " UNION ".join(
+            f"SELECT {seq} FROM {table} WHERE world = {_NO}"
+            for table, seq in (("incidents", "seq"), ("endings", "seq"), ("admitted", "outcome_seq"))
         )
-        return [_record(row) for row in self._rows(sql, (world, until))]
+        sql = (
+            f"{_RECORD} WHERE world = {_NO} AND seq <= ? AND {KIND_LEAVES_MORE}"
+            f" UNION {_RECORD} WHERE world = {_NO} AND seq <= ? AND seq IN ({more}) ORDER BY seq"
+        )
+        return [_record(row) for row in self._rows(sql, (world, until, world, until, world, world, world))]
 
     def checkpoint(self, world: str, at: int | None = None) -> CheckpointRow | None:
         """The newest checkpoint, or the newest that is not above sequence `at`."""

@@ -8,7 +8,7 @@ point. Bodies are kept as the records have them, in canonical bytes; NULL where 
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 APPLICATION_ID = 0x666C6B70  # "flkp"
 
 TABLES = {
@@ -76,7 +76,11 @@ TABLES = {
         PRIMARY KEY (world, n)) WITHOUT ROWID""",
 }
 
+KIND_LEAVES_MORE = "kind NOT IN ('call', 'preview', 'data-edit', 'data-restored')"
+"""Of the others most records are known here by their data alone."""
+
 INDEXES = {
+    "records_but_data": f"ON records (world, seq) WHERE {KIND_LEAVES_MORE}",
     "incidents_alike": "ON incidents (world, alike)",
     "incidents_work": "ON incidents (world, work) WHERE work IS NOT NULL",
     "requests_flick": "ON requests (flick)",
