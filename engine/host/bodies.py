@@ -166,10 +166,14 @@ def _preview(draft: hub.Draft) -> kinds.Body:
 
 
 def _interrupted(draft: hub.Draft) -> kinds.Body:
-    """`detail` is the body itself but for its number: recovery made it of the in-flight entry."""
+    """`detail` is the body itself but for its number: recovery made it of the in-flight entry.
+
+    It has a request id only if that ends with it: else who asks again under that id, after another restart, would hear
+    of this, and not what the id stands for.
+    """
     assert draft.number is not None
     body: kinds.Interrupted = draft.detail
-    return msgspec.structs.replace(body, incident=draft.number)
+    return msgspec.structs.replace(body, incident=draft.number, request=_request(draft))
 
 
 def _data_edit(draft: hub.Draft) -> kinds.Body:
