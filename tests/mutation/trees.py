@@ -20,17 +20,10 @@ ROOT = Path(__file__).parents[2]
 LINKED = ("build", ".venv", "web/node_modules")
 """What is not in git and never changes: the copies share it."""
 PYTEST = (
-    sys.executable,
-    "-m",
-    "pytest",
-    "-x",
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:randomly",
-    "--tb=line",
+    *(sys.executable, "-m", "pytest", "-x", "-q", "--tb=line"),
+    *("-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0"),
 )
+"""The same tests in the same order on the same draws: a verdict can be had again."""
 
 
 class Ran(NamedTuple):
