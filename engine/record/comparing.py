@@ -19,6 +19,7 @@ ABSENT = "nothing"
 _CHARS_BEFORE = 40
 _KEYED = ("writes", "undone", "overlay")
 """Fields that hold writes: they are told apart by their keys, not by where they stand."""
+_ONE_WRITE = "write"
 _Tree = Any
 
 
@@ -82,7 +83,7 @@ def _in_trees(path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]
 
 def _in_members(name: str, path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]:
     before, after = _by_key(name, expected), _by_key(name, actual)
-    if before is None or after is None:
+    if before is None or after is None or expected == actual:
         yield from _in_trees(path, expected, actual)
         return
     for key in dict.fromkeys([*before, *after]):
@@ -99,6 +100,8 @@ def _by_key(name: str, members: _Tree) -> dict[str, _Tree] | None:
     """Writes by their keys, named things by their names; None for anything else, and where a key comes twice."""
     if not isinstance(members, list) or not members:
         return {} if name in _KEYED and members == [] else None
+    if name == _ONE_WRITE:
+        return dict(zip(("key", "value"), members, strict=True))
     if name in _KEYED:
         keyed = {member[0]: member[1] for member in members}
     elif all(isinstance(member, dict) and isinstance(member.get("name"), str) for member in members):
