@@ -208,8 +208,6 @@ class _Walk:
     def _live(self, record: Record) -> None:
         kind, body = record.header.kind, record.body
         how = HOW[kind] if body is not None else GONE
-        if (held := blessed_by(body)) is not None and held not in self._hub.held_changes:
-            how = without_what_it_blesses(kind)
         needed = self._turns.needed(record.seq, kind, body)
         self._parts.ledger.seq = record.seq - 1
         op = self._begun.pop(record.seq, None)
@@ -217,6 +215,8 @@ class _Walk:
             if needed >= record.seq:
                 raise Diverged.in_one("snapshot", f"a record before {record.seq}", str(needed))
             self._advance(needed)
+            if (held := blessed_by(body)) is not None and held not in self._hub.held_changes:
+                how = without_what_it_blesses(kind)
             op = self._begin(record, how)
         why_not = how.why_not(body) if body is not None else None
         is_lived = record.seq >= self._from and body is not None and why_not is None
@@ -238,6 +238,8 @@ class _Walk:
         self._next_op += 1
         header, body = record.header, record.body
         request = getattr(body, "request", None)
+        if request is not None:
+            self._settle_id(request.id)
         operation = how.operation(body)
         if isinstance(operation, hub.RestoreData):
             operation = dataclasses.replace(operation, rows=self._rows_at(operation))
@@ -256,6 +258,12 @@ class _Walk:
             self._admitted.add(op)
         self._feed(admit)
         return op
+
+    def _settle_id(self, id: str) -> None:
+        """An id that comes again had been forgotten, so the record that had it before was durable."""
+        under = [draft.seq for draft in self._hub.pending if draft.request and draft.request.id == id]
+        if under:
+            self._advance(under[-1])
 
     def _rows_at(self, restore: hub.RestoreData) -> tuple[tuple[str, bytes], ...]:
         data = data_at(self._log, self._blobs, self._world, restore.at)
@@ -314,14 +322,19 @@ class _Walk:
                 actual, data_blob=recorded.data_blob
             )  # packed otherwise, perhaps
         if actual != recorded:
-            raise Diverged([*differences(recorded, actual), *self._in_heaps(recorded, actual)])
+            raise Diverged(self._differences(recorded, actual))
         self._compared[record.header.kind] += 1
 
-    def _in_heaps(self, recorded: Any, actual: Any) -> list[Difference]:
+    def _differences(self, recorded: kinds.Body, actual: kinds.Body) -> list[Difference]:
+        """Of heaps also what the world would see of them; the blob is only where one is kept."""
         if not isinstance(recorded, kinds.Revision) or not isinstance(actual, kinds.Revision):
-            return []
+            return differences(recorded, actual)
+        if actual.heap.root == recorded.heap.root:
+            return differences(recorded, actual)
         pool = self._parts.engines.pool_for(*self._runtime.engine)
-        return heap_differences(pool, self._parts.images, recorded.heap, actual.heap)
+        in_heaps = heap_differences(pool, self._parts.images, recorded.heap, actual.heap)
+        heap = kinds.HeapRef(actual.heap.root, recorded.heap.blob)
+        return [*differences(recorded, msgspec.structs.replace(actual, heap=heap)), *in_heaps]
 
     def _count_apart(self, why_not: str | None) -> None:
         if why_not is None:

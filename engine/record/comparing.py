@@ -17,9 +17,9 @@ from engine.record.records import kind_of
 ABSENT = "nothing"
 """How a value that is not there is written; no JSON text is equal to it."""
 _CHARS_BEFORE = 40
-_KEYED = ("writes", "undone", "overlay")
-"""Fields that hold writes: they are told apart by their keys, not by where they stand."""
+_WRITES = ("writes", "undone", "overlay")
 _ONE_WRITE = "write"
+_DEFINITIONS = "definitions"
 _Tree = Any
 
 
@@ -41,7 +41,7 @@ def differences(expected: Body, actual: Body) -> list[Difference]:
     if expected == actual:
         return []
     trees = [msgspec.to_builtins(body, builtin_types=(bytes,)) for body in (expected, actual)]
-    found = list(islice(_in_trees("", *trees), DIFFERENCES_MAX))
+    found = list(islice(_in_trees("", *trees, of_record=True), DIFFERENCES_MAX))
     assert found, "what is not equal differs somewhere"
     return found
 
@@ -63,7 +63,8 @@ def one_line(difference: Difference) -> str:
     return f"{difference.path}: {difference.expected} -> {difference.actual}"
 
 
-def _in_trees(path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]:
+def _in_trees(path: str, expected: _Tree, actual: _Tree, *, of_record: bool = False) -> Iterator[Difference]:
+    """`of_record`: the members are those of a record, and not of a value that somebody chose."""
     if expected == actual and type(expected) is type(actual):
         return
     if isinstance(expected, bytes) and isinstance(actual, bytes):
@@ -72,7 +73,8 @@ def _in_trees(path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]
         for name in dict.fromkeys([*expected, *actual]):
             inner = _below(path, name)
             if name in expected and name in actual:
-                yield from _in_members(name, inner, expected[name], actual[name])
+                field = name if of_record else ""
+                yield from _in_members(field, inner, expected[name], actual[name])
             else:
                 yield Difference(inner, *_shown_where_there(name, expected, actual))
     elif isinstance(expected, list) and isinstance(actual, list):
@@ -81,8 +83,8 @@ def _in_trees(path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]
         yield Difference(path or "value", *_shown(expected, actual))
 
 
-def _in_members(name: str, path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]:
-    before, after = _by_key(name, expected), _by_key(name, actual)
+def _in_members(field: str, path: str, expected: _Tree, actual: _Tree) -> Iterator[Difference]:
+    before, after = _by_key(field, expected), _by_key(field, actual)
     if before is None or after is None or expected == actual:
         yield from _in_trees(path, expected, actual)
         return
@@ -96,15 +98,13 @@ def _in_members(name: str, path: str, expected: _Tree, actual: _Tree) -> Iterato
         yield Difference(f"{path}, their order", *_shown(list(before), list(after)))
 
 
-def _by_key(name: str, members: _Tree) -> dict[str, _Tree] | None:
-    """Writes by their keys, named things by their names; None for anything else, and where a key comes twice."""
-    if not isinstance(members, list) or not members:
-        return {} if name in _KEYED and members == [] else None
-    if name == _ONE_WRITE:
+def _by_key(field: str, members: _Tree) -> dict[str, _Tree] | None:
+    """Writes by their keys, definitions by their names; None for other fields, and where a key comes twice."""
+    if field == _ONE_WRITE:
         return dict(zip(("key", "value"), members, strict=True))
-    if name in _KEYED:
+    if field in _WRITES:
         keyed = {member[0]: member[1] for member in members}
-    elif all(isinstance(member, dict) and isinstance(member.get("name"), str) for member in members):
+    elif field == _DEFINITIONS:
         keyed = {member["name"]: member for member in members}
     else:
         return None

@@ -66,6 +66,17 @@ def as_fields(body: Any) -> dict[str, Any]:
     return {name: getattr(body, name) for name in body.__struct_fields__}
 
 
+def test_values_that_look_like_records_are_compared_as_values() -> None:
+    before, after = (
+        b'{"writes":[1,["a",2]],"definitions":[{}]}',
+        b'{"writes":[1,["a",3]],"definitions":[{},5]}',
+    )
+    assert [one_line(difference) for difference in json_differences("value", before, after)] == [
+        "value.writes[1][1]: 2 -> 3",
+        "value.definitions[1]: nothing -> 5",
+    ]
+
+
 def test_records_of_two_kinds_differ_in_their_kind() -> None:
     edit = kinds.DataEdit(kinds.Write("k", b"1"), "why")
     assert differences(CALL, edit) == [Difference("kind", "call", "data-edit")]
