@@ -20,11 +20,10 @@ from engine.limits import (
     RECORDING_BLOB_BYTES_MAX,
     RECORDING_CHUNK_RECORDS_MAX,
     RECORDING_ENGINE_BYTES_MAX,
-    RECORDING_MEMORY_BYTES_MAX,
 )
 from engine.record import heaps
 from engine.record.canonical import NotCanonical, from_bytes, to_bytes
-from engine.record.checkpoints import DataBlobRefused, decode_data
+from engine.record.checkpoints import DataBlobRefused, check_data
 from engine.record.kinds import Genesis, Header, Purge
 from engine.record.recording import (
     KINDS_KEPT,
@@ -125,7 +124,7 @@ class _Reader:
                 for below in heaps.references(name, content):
                     self._needed[below] = f"blob {name}"
             elif name != self._manifest.engine_blob:
-                decode_data(name, content, plain_bytes_max=RECORDING_MEMORY_BYTES_MAX)
+                check_data(name, content)
         except (heaps.HeapRefused, DataBlobRefused) as refused:
             raise _refused(chunk, str(refused)) from None
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import struct
+import tracemalloc
+
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.record import DataBlobRefused, LtHash, decode_data, encode_data
+from engine.record.checkpoints import check_data
 
 KEYS = st.text(st.characters(exclude_categories=[]), max_size=6)
 ROWS = st.dictionaries(KEYS, st.binary(max_size=12), max_size=8)
@@ -48,6 +53,31 @@ def test_digests_are_a_format():
     assert LtHash([("a", b"1"), ("\ud800", b"{}")]).digest() == (
         "25b28e9e6ce2fa2febacec66df50c5a7ed6c625bfae51742af09f81c06e32025"
     )
+
+
+@given(rows=ROWS, at=st.integers(0, 200), junk=st.binary(min_size=1, max_size=3))
+def test_what_passes_the_check_for_strangers_data_decodes(rows, at, junk):
+    content, _, _ = encode_data(rows.items())
+    check_data("b", content)
+    for changed in (content[:at] + junk + content[at + len(junk) :], content + junk, content[:-1]):
+        try:
+            check_data("b", changed)
+        except DataBlobRefused:
+            continue
+        decode_data("b", changed)
+
+
+def test_data_that_unpacks_to_a_gigabyte_is_refused_while_little_is_held():
+    plain_bytes = 1 << 30
+    frame = zstandard.ZstdCompressor(level=1).compressobj(size=plain_bytes)
+    packed = b"".join(frame.compress(bytes(1 << 20)) for _ in range(1 << 10)) + frame.flush()
+    content = encode_data([])[0][:10] + struct.pack("<IQ", 5, plain_bytes) + packed
+    tracemalloc.start()
+    with pytest.raises(DataBlobRefused, match="not those that its head counts"):
+        check_data("b", content)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 64 << 20
 
 
 @given(rows=ROWS)

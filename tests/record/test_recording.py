@@ -157,7 +157,7 @@ def test_chunks_are_bounded_and_a_large_record_or_blob_is_no_exception():
     recorded.heaps = Heaps(recorded.blobs, wasm_pages=4)
     noise = random.Random(5)
     large = [noise.randbytes(limits.RECORDING_CHUNK_BYTES * n // 4) for n in (1, 5, 2, 3, 30)]
-    rows = {f"k{n}": noise.randbytes(3 * limits.MIB) for n in range(3)}
+    rows = {f"k{n}": noise.randbytes(limits.DATA_VALUE_BYTES_MAX) for n in range(36)}
     for value in large:
         recorded.write(call(args=value))
     recorded.write(*(preview() for _ in range(limits.LOG_BATCH_RECORDS_MAX)))

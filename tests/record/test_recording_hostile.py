@@ -12,7 +12,7 @@ import zstandard
 from blake3 import blake3
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_lives import call, checkpoint, genesis
+from record_lives import call, genesis
 from recorded import (
     ENGINE,
     WORLD,
@@ -355,15 +355,37 @@ def test_sizes_that_lie_are_refused_before_anything_of_that_size_is_made(recordi
     assert says in refused(recording).reason
 
 
-def test_data_that_unpacks_to_more_than_memory_is_refused():
+def _with_data(head: bytes, plain: bytes) -> bytes:
+    """A recording whose data blob has this head and these rows; only it is another blob than its record names."""
     recorded = small()
-    recorded.write(checkpoint(recorded.blobs, {"k": b"1"}, 1, recorded.heaps.ref, 2))
     chunks = chunks_of(recorded.recording())
     at = next(n for n, chunk in enumerate(chunks) if chunk.content.startswith(b"flkdata\n"))
-    content = chunks[at].content
-    lying = content[:14] + struct.pack("<Q", 2**60) + content[22:]
-    changed = sealed([*chunks[:at], chunks[at]._replace(content=lying), *chunks[at + 1 :]])
-    assert f"unpacks to {2**60} bytes" in refused(changed).reason
+    content = b"flkdata\n" + head + zstandard.compress(plain)
+    return sealed([*chunks[:at], chunks[at]._replace(content=content), *chunks[at + 1 :]])
+
+
+def _row(key: bytes, value: bytes = b"1") -> bytes:
+    return struct.pack("<II", len(key), len(value)) + key + value
+
+
+@pytest.mark.parametrize(
+    ("count", "plain", "size_bytes", "says"),
+    [
+        (1, _row(b"k"), 2**60, "not what its head says"),
+        (2**23, bytes(64 * limits.MIB), 64 * limits.MIB, "not those that its head counts"),
+        (2, _row(b"k") + _row(b"k"), None, "not those that its head counts"),
+        (2, _row(b"k") + _row(b"a"), None, "not those that its head counts"),
+        (2, _row(b"k"), None, "not those that its head counts"),
+        (1, _row(b"k") + b"more", None, "does not decode"),
+        (1, _row(b"k")[:-1], None, "not those that its head counts"),
+        (1, _row(b"\xff"), None, "does not decode"),
+        (1, _row(b"k" * (limits.DATA_KEY_BYTES_MAX + 1)), None, "not those that its head counts"),
+        (1, _row(b"k", bytes(limits.DATA_VALUE_BYTES_MAX + 1)), None, "not those that its head counts"),
+    ],
+)
+def test_data_that_is_none_is_refused_whatever_size_it_says(count, plain, size_bytes, says):
+    head = struct.pack("<HIQ", 1, count, len(plain) if size_bytes is None else size_bytes)
+    assert says in refused(_with_data(head, plain)).reason
 
 
 def test_more_than_memory_takes_is_refused_where_it_would_be_held(monkeypatch):
