@@ -62,6 +62,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "verify": "Verify worlds, or a recording, without executing anything.",
         "backup": "Back up a running server, or restore a backup.",
         "replay": "Run recorded operations again and compare every outcome.",
+        "simulate": "Live whole servers under faults, in simulated time.",
     },
 }
 _SUMMARIES = {name: line for section in COMMANDS.values() for name, line in section.items()}
