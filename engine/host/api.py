@@ -31,7 +31,8 @@ from engine.host.answers import (
     Version,
     WorldSummary,
 )
-from engine.hub.messages import Operation
+from engine.host.golden_answers import GoldenPage, GoldenRow, HeldRow
+from engine.hub.messages import Develop, Operation
 
 Done = Callable[[OperationAnswer], None]
 
@@ -101,6 +102,20 @@ class Application(Protocol):
 
     def operation(self, world: str, seq: int) -> OperationState:
         """What became of an operation that was answered Started."""
+        ...
+
+    def goldens(self, world: str, *, limit: int, before: int | None) -> GoldenPage:
+        """What is pinned and held in a world, and what was, newest first."""
+        ...
+
+    def golden(self, world: str, n: int) -> GoldenRow | HeldRow: ...
+
+    def all_goldens(self) -> GoldenPage:
+        """What is pinned and held now, in all worlds."""
+        ...
+
+    def dry_run(self, world: str, develop: Develop, *, done: Callable[[Any], None]) -> None:
+        """What a develop would come to, and which recorded results would be others; nothing is recorded."""
         ...
 
     def health(self) -> Health: ...

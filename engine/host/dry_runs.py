@@ -75,7 +75,9 @@ class DryRuns:
 
         def done(result: DryRan | Failed | None) -> None:
             watchdog.end()
-            if isinstance(result, Failed):
+            if isinstance(result, Failed) and (refusal := self.door.closed()):
+                ended(refusal)  # what it reads may be closed already
+            elif isinstance(result, Failed):
                 if not isinstance(result.error, _LOST):
                     self.shell.report(result.error)
                 ended(self.door.refused(refusals.lost(str(result.error))))

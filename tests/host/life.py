@@ -18,6 +18,7 @@ function read(key) { return data.get(key) ?? null }
 function fail(text) { data.set("never", 1); throw new Error(text) }
 function noise() { return [Math.random(), Date.now()] }
 """
+TWICE = "function bump(key) { const n = (data.get(key) ?? 0) + 2; data.set(key, n); return n }"
 SEGMENT_BYTES = 96 * 1024
 """So small that a life rolls its log over several times."""
 
@@ -53,6 +54,12 @@ def live_once(host: SimulatedHost, acknowledge: Acknowledge = lambda what, answe
     ask(one, "state", hub.Develop("const s = state('s', () => ({n: 1})); s.n += 1;", "a state"))
     ask(one, "redefined", hub.Develop("function up(text) { return text + '!' }", "louder"))
     ask(one, "rolled back", hub.Rollback(1, "too loud"))
+    ask(one, "to be pinned", hub.Call("bump", b'["g"]'), "golden")
+    ask(one, "pinned", hub.Pin(host.world(one).records - 1, "counts", "others count on it"))
+    ask(one, "held", hub.Develop(TWICE, "by two"))
+    ask(one, "blessed", hub.Bless(2, "meant"))
+    ask(one, "held again", hub.Develop(TWICE.replace("2", "3"), "by three"))
+    ask(one, "not blessed", hub.RejectHeld(3, "two is enough"))
     ask(two, "edited", hub.EditData("by hand", b'{"a":1}', "put right"))
     ask(two, "described", hub.Describe(name="zwei"))
     ask(two, "checkpoint", hub.Checkpoint())

@@ -47,6 +47,10 @@ def fill(host: SimulatedHost, world: str) -> None:
         if n % 3 == 0:
             host.perform(world, hub.EditData(f"{MARKER}{n}", None, f"{MARKER} reason"))
     host.perform(world, hub.Call("fail", f'["{MARKER}"]'.encode()), request_id=f"{MARKER}-id")
+    pinned = hub.Pin(host.world(world).records - 2, f"{MARKER} golden", f"{MARKER} reason")
+    assert host.perform(world, pinned).golden == 1
+    held = hub.Develop(CODE.replace("return text", "return [text]"), f"{MARKER} held")
+    assert host.perform(world, held).held == 2
     host.perform(world, hub.Describe(name=MARKER))
     host.perform(world, hub.Execute(f"put(1, '{MARKER}')"))
     host.perform(world, hub.Develop(f"throw new Error('{MARKER}')", "no good"))
