@@ -24,9 +24,11 @@ def test_an_unknown_name_is_missing_and_runs_nothing() -> None:
         outcome = empty_world().call(name)
         assert (outcome.ok, outcome.missing, outcome.failure) == (False, True, None), name
     world = World()
-    world.develop("define('f', () => nope())")
-    failure = world.call("f").failure
-    assert failure is not None
+    world.develop("define('f', () => nope()); define('g', () => 1)")
+    assert not world.call("g").missing
+    outcome = world.call("f")
+    failure = outcome.failure
+    assert failure is not None and not outcome.missing
     assert (failure.kind, failure.headline) == ("threw", "ReferenceError: nope is not defined")
 
 

@@ -103,3 +103,11 @@ def test_truncated_and_foreign_blobs_are_refused():
             decode_data("NAME", content[:length])
     with pytest.raises(DataBlobRefused, match="magic missing"):
         decode_data("NAME", b"something else entirely, long enough")
+
+
+def test_a_blob_in_which_a_key_is_there_twice_is_refused():
+    content, _, _ = encode_data([("k", b"1"), ("k", b"2")])
+    with pytest.raises(DataBlobRefused, match="not those that its head counts, in order"):
+        decode_data("NAME", content)
+    with pytest.raises(DataBlobRefused, match="not those that its head counts, in order"):
+        check_data("NAME", content)
