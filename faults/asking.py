@@ -32,6 +32,8 @@ class Asked:
     """It had begun when the process was killed, so the in-flight file knows it."""
     outlived: bool = False
     """The process ended, or its storage failed, after it was asked."""
+    reopened: bool = False
+    """The directory was opened since it was asked."""
     checked: bool = False
 
     @property
@@ -42,6 +44,12 @@ class Asked:
     def refused(self) -> bool:
         """Nothing may be recorded of it."""
         return isinstance(self.answer, answers.Refused)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Refused because storage failed: a next opening may find what the disk kept all the same."""
+        told = isinstance(self.answer, answers.Refused) and self.answer.refused == "storage"
+        return told and self.reopened
 
     @property
     def is_retry(self) -> bool:
@@ -89,7 +97,8 @@ class Book:
             asked.world = answer.id
         if asked.hears:
             asked.answer = answer
-        if asked.request is not None and not isinstance(answer, answers.Refused | answers.Missing):
+        leaves_none = answers.Refused | answers.Missing | answers.Enrolled  # perhaps no record of its own
+        if asked.request is not None and not isinstance(answer, leaves_none):
             self._answered.setdefault((asked.world, asked.request), {})[asked.n] = asked
 
     def process_ended(self, *, killed: bool) -> None:
@@ -101,6 +110,11 @@ class Book:
                 asked.must_end = killed and bool(asked.begun) and not asked.is_retry
             elif not killed:
                 asked.must_end = False
+
+    def opened(self) -> None:
+        """Another process has the directory."""
+        for asked in self.all.values():
+            asked.reopened = True
 
     def forget_begun(self) -> None:
         """The in-flight file may have lost what it knew."""
@@ -144,6 +158,8 @@ class Book:
             16, len(found) <= 1, f"{asked.said} has {len(found)} outcomes: records {[r.seq for r in found]}"
         )
         if asked.refused:
+            if asked.is_in_doubt:
+                return
             require(16, not found, f"{asked.said} was refused ({asked.answer}) and left a record")
             return
         if asked.answer is None:
@@ -193,6 +209,18 @@ class Book:
         lost = asked.may_lose_its_record
         told = f"{asked.said} was told {asked.answer}, and the log knows nothing of it"
         self._judge.require(1, lost, told)
+
+    def asked_anew(self, actor: str) -> bool:
+        """Its client asked again under its request id what had left no record: another operation, to its peers too."""
+        first = self.all.get(int(actor[1:])) if actor[1:].isdecimal() else None
+        if first is None or first.request is None:
+            return False
+        same = [
+            asked
+            for asked in self.all.values()
+            if (asked.world, asked.request) == (first.world, first.request)
+        ]
+        return len(same) > 1
 
     def check_requests(self) -> None:
         """Invariant 10, over the whole life: one effect, one answer, and no other body under a request id."""

@@ -28,6 +28,16 @@ SUSPENDED: dict[str, tuple[tuple[int, ...], str]] = {
         (10, 11),
         "when the wall clock has jumped past the 24 hours for which a request id is kept",
     ),
+    "asked anew": (
+        (11,),
+        "only for payments whose client asked again under a request id that had left no record: that is another "
+        "operation, and its peers are asked again",
+    ),
+    "doubt": (
+        (16,),
+        "only for what was refused because its append failed and no new segment could be begun: the bytes may come "
+        "back at the next opening, once, under the same request id",
+    ),
     "power": (
         (16,),
         "only for what had no answer and was read-only, or in flight in the unsynced file: it may leave no record",
@@ -40,8 +50,11 @@ TOLD = (BlobError, DiskError, HeapRefused, LogError, RecordRefused)
 """How the program says that what it reads is damaged."""
 
 
-class Broken(Exception):
-    """A promise was broken: which invariant, what was expected and found, at which step (from 1; 0: at none)."""
+class Broken(BaseException):
+    """A promise was broken: which invariant, what was expected and found, at which step (from 1; 0: at none).
+
+    No Exception, since the program goes on after those: a disk that is seen misused would be one that failed.
+    """
 
     def __init__(self, invariant: int, message: str, step: int = 0) -> None:
         super().__init__(f"{named(invariant)}: {message}")

@@ -394,6 +394,7 @@ class Driver:
     def _judge_opened(self, host: SimulatedHost) -> None:
         """Everything that was acknowledged is there (1, 6, 16, 17)."""
         log = host.parts.log
+        self.book.opened()
         if not self.judge.stands(1):
             self._take_what_is_left(host)
         for world, (seq, _) in self.marks.items():

@@ -83,9 +83,10 @@ class History:
                 found.append(record)
         ended = min((record.seq for record in found), default=None)
         for flick, seed in drawn:
-            for record in self.interrupted.get((world, flick, seed), []):
+            # A retry has the flick and the seed of what it tries again, and began after that had ended.
+            ends = self.interrupted.get((world, flick, seed), [])[:1]
+            for record in ends:
                 assert isinstance(record.body, Interrupted)
-                # A retry has the flick and the seed of what it tries again, and began after that had ended.
                 if ended is None or record.body.snapshot < ended:
                     found.append(record)
         return list({record.seq: record for record in found}.values())

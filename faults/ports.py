@@ -101,7 +101,9 @@ class LifeDisk(SimDisk):
             else:
                 self._failed.add(operation.file)
                 self._tell_failed()
-        elif isinstance(operation, Refusal):
+        elif isinstance(operation, Refusal) or (
+            isinstance(operation, SyncDir) and operation.outcome in ("failed_dropped", "failed_kept")
+        ):
             self._tell_failed()
         elif isinstance(operation, Naming):
             for entry in operation.entries:

@@ -6,6 +6,8 @@ import bisect
 import json
 from typing import Any
 
+from engine.host.machine import machine
+from engine.host.replaying import replay
 from engine.io.blobs import Blobs
 from engine.record import heaps, kinds
 from engine.record.lthash import LtHash
@@ -42,6 +44,7 @@ def reckon(driver: Driver) -> None:
             17, summary.revision == model.head, f"world {world} is at {summary.revision}, not {model.head}"
         )
     _check_paid(driver, paid, gone)
+    _check_replays(driver, gone)
     _check_blobs(driver)
 
 
@@ -49,7 +52,21 @@ def _check_paid(driver: Driver, paid: dict[str, dict[str, list[int]]], gone: set
     """Invariant 11: a payment is noted once a world, however often its parts were run or asked."""
     for world, tokens in paid.items():
         for token, seqs in tokens.items():
+            if driver.book.asked_anew(token.removeprefix("paid:").partition(".")[0]):
+                continue
             driver.judge.require(11, len(seqs) == 1, f"world {world} was paid {token} by records {seqs}")
+
+
+def _check_replays(driver: Driver, gone: set[str]) -> None:
+    """Invariant 13, by the same code as `pw replay`."""
+    parts = driver.host.parts
+    for world in driver.history.worlds:
+        if world in gone:
+            continue
+        replayed = replay(parts.log, parts.blobs, world, machine())
+        driver.counts.replayed += replayed.count
+        told = f"world {world} replays otherwise: {replayed.divergence}"
+        driver.judge.require(13, replayed.divergence is None, told)
 
 
 def _check_blobs(driver: Driver) -> None:

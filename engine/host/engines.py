@@ -65,5 +65,7 @@ class Engines:
             return self._pools[identity]
 
     def close(self) -> None:
+        """Close what was loaded for this directory; the present engine's VMs belong to the process."""
         for pool in self._pools.values():
-            pool.close()
+            if pool is not self.pool:
+                pool.close()

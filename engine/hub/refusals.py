@@ -179,7 +179,8 @@ def storage(reason: str) -> Refusal:
     return Refusal(
         "storage",
         f"the outcome could not be stored: {reason}",
-        hint="nothing was kept; try again once the server's storage is well (pw doctor says what is wrong)",
+        hint="try again once the server's storage is well (pw doctor says what is wrong), under the same requestId "
+        "if it had one: then it is done once, whatever the disk has kept",
     )
 
 

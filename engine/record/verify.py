@@ -33,6 +33,7 @@ from engine.record.records import RecordRefused
 LOG_DIRECTORY = "log"
 _FROM_BACKUP = "Bring it back from a backup"
 _NEEDED_TOLD_MAX = 3
+_HEAPS_KNOWN_MAX = 8
 _RECORDS_A_STEP = 256
 _NEVER_MIND = "Nothing is lost: it is derived, and the next start builds it again"
 
@@ -114,6 +115,7 @@ class _Records:
         self._data: dict[str, _Data] = {}
         self._heaps: dict[str, dict[HeapRef, int]] = {}  # of each world: where each was first named
         self._others: dict[str, dict[str, int]] = {}
+        self._known: dict[str, bytes] = {}  # the heaps that were read last: the next ones stand on them
 
     def blobs_of(self, world: str) -> int:
         """How many blobs its records name."""
@@ -198,12 +200,15 @@ class _Records:
 
     def _verify_heap(self, world: str, seq: int, ref: HeapRef) -> Iterator[Problem]:
         try:
-            heap = heaps.load(self._blobs, ref.blob)
+            heap = heaps.load(self._blobs, ref.blob, known=self._known)
         except (BlobError, heaps.HeapRefused) as error:
             self._damaged.add(error.blob, str(error))
             self._damaged.needed(error.blob, world, seq)
             return
-        root = self._root_of(bytes(heap.memory), heap.meta) if self._root_of else ref.root
+        self._known[ref.blob] = memory = bytes(heap.memory)
+        if len(self._known) > _HEAPS_KNOWN_MAX:
+            self._known.pop(next(iter(self._known)))
+        root = self._root_of(memory, heap.meta) if self._root_of else ref.root
         if root != ref.root:
             what = f"record {seq} of world {world} expects the heap {ref.root}, it holds {root}"
             yield Problem(f"blob {ref.blob}", what, _FROM_BACKUP, seq)
