@@ -149,8 +149,9 @@ class Missing(_Shape, frozen=True):
 
 class Refused(_Shape, frozen=True):
     """Not admitted. `refused` is a code: busy, draining, read-only (503), request-conflict, archived, frozen,
-    quarantined, already-head, closed, no-call (409), purged, erased (410), no-revision, no-incident (404), bad-reason,
-    size (400), storage (503)."""
+    quarantined, already-head, closed, no-call, differs, too-many, exists, importing, clock, foreign (409), purged,
+    erased (410), no-revision, no-incident, no-golden, not-a-call (404), bad-reason, size, recording (400),
+    storage (503)."""
 
     ok: bool
     refused: str
