@@ -249,9 +249,9 @@ class Draft:
 
     `kind` is a record kind: revision, unchanged, rejection, call, preview, interrupted, data-edit, describe,
     purge, checkpoint, admitted, incident-closed, check-enrolled, check-removed, granted, page-set,
-    data-restored. `number` is
-    the revision, rejection or incident that it makes. `flick` is what the operation's clock said, `arrived_flick`
-    when it arrived: the record's time.
+    data-restored, golden-pinned, golden-unpinned, held, held-rejected. `number` is the revision, rejection, incident
+    or golden that it makes. `flick` is what the operation's clock said, `arrived_flick` when it arrived: the record's
+    time.
     """
 
     seq: int

@@ -111,6 +111,12 @@ def test_goldens_as_json_are_the_answers_as_they_came(pw: Pw, shop: str) -> None
     assert f"{shop}.1" in [row["id"] for row in json.loads(pw("goldens", "--json").stdout)["goldens"]]
 
 
+def test_the_repositorys_goldens_are_listed_by_their_own_tool(pw: Pw, capfd: pytest.CaptureFixture) -> None:
+    pw("goldens", "repository", "list")
+    assert "trip-budget/addTrip 1: blessed by operator: " in capfd.readouterr().out
+    pw("goldens", "repository", "bless", "--reason", "no id", status=2)
+
+
 def test_a_world_without_goldens_says_how_to_pin_one_and_what_is_no_id_is_misuse(pw: Pw, world: str) -> None:
     assert "pw goldens pin WORLD CALL" in pw("goldens", world).stderr
     for id in ("x", "x.", "x.y", f"{world}.1.5x"):

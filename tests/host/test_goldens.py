@@ -10,6 +10,7 @@ import pytest
 from engine import limits
 from engine.host import SimulatedHost, answers, simulated
 from engine.host import golden_answers as shapes
+from engine.host.machine import machine
 from engine.hub import messages as hub
 from engine.io.sim_disk import SimDisk
 from engine.record.projection import Projection
@@ -391,6 +392,32 @@ def test_a_library_file_is_held_and_blessed_as_one(host: SimulatedHost) -> None:
     assert bytes(held.goldens[0].after.value) == b"30"
     assert isinstance(ask(host, hub.Bless(held.held, "")), answers.Accepted)
     assert bytes(ask(host, hub.Call("taxed", b"[10]")).value) == b"30"
+
+
+def test_an_upgrade_that_would_change_a_pinned_result_is_held_once_and_blessed(disk: SimDisk) -> None:
+    host = simulated("old", disk=disk, with_machine=machine("auto", 1))
+    host.create("old")
+    ask(host, hub.Develop("function knows() { return typeof worlds }", "does it know others"))
+    pin(host, "knows")
+    host.shut_down()
+    for _ in range(2):
+        host = simulated("new", disk=disk)
+        assert bytes(ask(host, hub.Call("knows", b"[]")).value) == b'"undefined"'
+        host.settle()
+        assert states(host) == {1: "pinned", 2: "open"}
+        host.shut_down()
+    host = simulated("blessed", disk=disk)
+    assert host.golden(world_of(host), 2).cause == "upgrade"
+    assert ask(host, hub.Bless(2, "it may know them")).revision == 2
+    assert bytes(ask(host, hub.Call("knows", b"[]")).value) == b'"object"'
+    assert host.world(world_of(host)).prelude == 2
+
+
+def test_a_page_is_pinned_as_any_call_and_judged_as_one(host: SimulatedHost) -> None:
+    ask(host, hub.Develop("function app(path) { return '<h1>' + path + price(1) + '</h1>' }", "a page"))
+    pin(host, "app", "/", {}, {})
+    held = ask(host, hub.Develop("function app() { return 7 }", "no page"))
+    assert "app" in held.goldens[0].after.error and held.goldens[0].after.value is None
 
 
 # ---- the state of a world ----------------------------------------------------------------------------------
