@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -183,3 +184,27 @@ def test_a_dry_run_takes_no_request_id(client: Client, served: Served, shop: str
     assert status == 400 and answer["error"].startswith("requestId: has no use with dryRun")
     with pytest.raises(Invalid):
         client.develop(shop, DEARER, request_id=" ")
+
+
+def test_a_long_dry_run_leaves_room_for_other_work(served: Served, client: Client, shop: str) -> None:
+    """It computes for a second and more, on a lane of its own: the loop answers, and so do other worlds."""
+    other = client.create("other").id
+    client.develop(other, "function one() { return 1 }")
+    client.develop(shop, "function spin(n) { for (let i = 0; i < n; i += 1) {} return price(n) }")
+    for n in range(12):
+        assert client.call(shop, "spin", [600_000 + n], request_id=f"spin-{n}").ok
+    found: list[Any] = []
+
+    def try_it() -> None:
+        with served.client() as mine:
+            found.append(mine.try_develop(shop, DEARER))
+
+    trying = threading.Thread(target=try_it)
+    trying.start()
+    answered = 0
+    while trying.is_alive():
+        assert bytes(client.call(other, "one", []).value) == b"1"
+        answered += 1
+    trying.join()
+    assert (found[0].tried, len(found[0].differs)) == (12, 12)
+    assert answered >= 3, "calls of another world were answered meanwhile"
