@@ -59,10 +59,11 @@ class Branching(Life):
     good_logs: set[tuple[int, ...]] = field(default_factory=set)  # of all forks
     hubs: Hubs | None = None  # while set, the world is one of its states and is not changed in place
     world_id: int = 0
-    said: frozenset[tuple[int, int | None, str]] = frozenset()  # to clients: what `answered` comes to
+    heard: frozenset[tuple[int, int | None, str]] = frozenset()  # by clients: what `answered` comes to
     log_numbers: tuple[int, ...] = ()
     cause: Hashable = None
     listen: Callable[[Branching, Event, list[Effect]], None] | None = None
+    said: list[str] = field(default_factory=list)  # by who listens
 
     # -- choices --
 
@@ -203,7 +204,7 @@ class Branching(Life):
 
     def take_answer(self, answer: Answer) -> None:
         code = answer.refusal.code if answer.refusal is not None else ""
-        self.said |= {(answer.op, answer.seq, code)}
+        self.heard |= {(answer.op, answer.seq, code)}
         super().take_answer(answer)
 
     # -- what explorers do with it --
@@ -253,7 +254,7 @@ class Branching(Life):
             frozenset(self.marked),
             frozenset(self.waiting),
             frozenset(self.started),
-            self.said,
+            self.heard,
             frozenset(self.going_on),
             frozenset(self.readers_answered),
             tuple(self.unrecorded),

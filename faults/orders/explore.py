@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from faults.orders.branching import Branching, Choice
+from faults.orders.place import Place
 
 Path = tuple[Any, Choice] | None
 """How a state was reached: the way to the one before, and the last choice."""
@@ -20,7 +22,7 @@ class Failing:
     choices: tuple[Choice, ...]
     error: Exception
 
-    def labels(self, start: Branching) -> list[str]:
+    def labels(self, start: Branching | Place) -> list[str]:
         """Of its choices, which `start` was the beginning of."""
         life, labels = start.alone(), []
         for choice in self.choices:
@@ -32,12 +34,16 @@ class Failing:
 
 @dataclass(frozen=True)
 class Explored:
-    """`states` are different ones, `ends` those of them where nothing can happen any more."""
+    """`states` are different ones, `ends` those of them where nothing can happen any more.
+
+    `complete`: no state was left out because there were enough.
+    """
 
     states: int
     transitions: int
     ends: int
     failing: Failing | None
+    complete: bool = True
 
 
 def explore(start: Branching, judge: Callable[[Branching], None], *, states_max: int = 10**9) -> Explored:
@@ -60,6 +66,7 @@ def _explore(start: Branching, judge: Callable[[Branching], None], states_max: i
     stack: list[tuple[Branching, Path]] = [(first, None)]
     seen = {hash(first.key())}
     transitions = ends = 0
+    complete = True
     while stack:
         life, path = stack.pop()
         choices = life.choices()
@@ -78,10 +85,44 @@ def _explore(start: Branching, judge: Callable[[Branching], None], states_max: i
             except Exception as error:
                 return Explored(len(seen), transitions, ends, Failing(_choices_of((path, choice)), error))
             key = hash(after.key())
-            if key not in seen and len(seen) < states_max:
+            if key in seen:
+                continue
+            if len(seen) == states_max:
+                complete = False
+                continue
+            seen.add(key)
+            stack.append((after, (path, choice)))
+    return Explored(len(seen), transitions, ends, None, complete)
+
+
+def explore_again(start: Place, judge: Callable[[Place], None], *, states_max: int = 10**9) -> Explored:
+    """The same for lives that cannot be forked: each way to a new state is lived from the beginning.
+
+    Ways that part early come first, so that a part of all states is a part of everywhere.
+    """
+    seen: set[int] = set()
+    ways: deque[tuple[Choice, ...]] = deque([()])
+    transitions = ends = 0
+    while ways and len(seen) < states_max:
+        way = ways.popleft()
+        life = start.alone()
+        try:
+            for choice in way:
+                life.happen(choice)
+            while (key := hash(life.key())) not in seen:
                 seen.add(key)
-                stack.append((after, (path, choice)))
-    return Explored(len(seen), transitions, ends, None)
+                choices = life.choices()
+                transitions += len(choices)
+                if not choices:
+                    ends += 1
+                    judge(life)
+                    break
+                ways += [(*way, choice) for choice in choices[1:]]
+                way = (*way, choices[0])
+                life.happen(choices[0])
+        except Exception as error:
+            return Explored(len(seen), transitions, ends, Failing(way, error))
+    return Explored(len(seen), transitions, ends, None, not ways)
 
 
 def _choices_of(path: Path) -> tuple[Choice, ...]:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 from faults.orders.branching import Branching, Choice
 from faults.orders.explore import Failing
+from faults.orders.place import Place
 from faults.orders.shrink import Judge
 
 STEPS_ABOUT = 60  # in a life of a large scenario; where the changes of priority may fall
 DEPTH_MAX = 5
-TROUBLE = ("fail", "crash", "tomorrow", "late")
+TROUBLE = ("fail", "crash", "tomorrow", "late", "kill", "power", "time")
 TROUBLE_SHARE = 1 / 16
 
 
@@ -63,7 +64,7 @@ class Priorities:
         return max(range(len(actors)), key=lambda n: (self._priorities[actors[n]], -n))
 
 
-def draw(make: Callable[[], Branching], judge: Judge, *, runs: int, seed: int) -> Drawn:
+def draw(make: Callable[[], Branching | Place], judge: Judge, *, runs: int, seed: int) -> Drawn:
     """Live `runs` lives from `seed` on, one seed each. Stops at the first that fails."""
     start = make()
     seen: set[int] = set()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from engine.hub.messages import Call, CloseIncident, Develop, Draft, Request, RestoreData, Rollback
 from faults.orders.branching import Branching, arrivals
@@ -33,12 +34,14 @@ class Scenario:
     """`small` is tried in every order, of `large` some are drawn; `holds` judges what either came to."""
 
     about: str
-    small: Callable[[], Branching]
-    large: Callable[[], Branching]
-    holds: Callable[[Branching], None]
+    small: Callable[[], Any]
+    large: Callable[[], Any]
+    holds: Callable[[Any], None]
+    on_a_host: bool = False
+    """It is a life of a whole simulated host: to be lived on the deep thread, where each state is reached anew."""
 
 
-def judge(scenario: Scenario, life: Branching) -> None:
+def judge(scenario: Scenario, life: Any) -> None:
     """Let everything end, and see whether all that was promised holds. Raises AssertionError."""
     life.come_to_rest()
     life.check_promises()
@@ -144,7 +147,7 @@ def _at_revision_1(life: Branching) -> Branching:
     return life
 
 
-SCENARIOS: dict[str, Scenario] = {
+HUB_SCENARIOS: dict[str, Scenario] = {
     "conflicting-calls": Scenario(
         "calls that read what others write: one key, and keys that appear under a prefix",
         lambda: Branching(to_come=arrivals(ADD, ADD, PUT, SUM)),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from faults.orders.branching import Branching, Choice
+from faults.orders.place import Place
 
-Judge = Callable[[Branching], None]
+Judge = Callable[[Any], None]
+"""Of a life at its end: raises where a promise is broken."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class NoSuchChoice(ValueError):
     """An order names what cannot happen then."""
 
 
-def live(start: Branching, labels: Sequence[str], judge: Judge, *, strictly: bool = False) -> Outcome:
+def live(start: Branching | Place, labels: Sequence[str], judge: Judge, *, strictly: bool = False) -> Outcome:
     """Let what is named happen, then all that is under way end, and judge.
 
     What cannot happen at its turn is passed over; `strictly` it raises NoSuchChoice.
@@ -59,7 +62,7 @@ def live(start: Branching, labels: Sequence[str], judge: Judge, *, strictly: boo
     return Outcome(tuple(done), tuple(said), chosen, None)
 
 
-def shrink(start: Branching, labels: Sequence[str], judge: Judge) -> Outcome:
+def shrink(start: Branching | Place, labels: Sequence[str], judge: Judge) -> Outcome:
     """The order with the fewest choices found by leaving out some of a failing one, pieces first, then one by one.
 
     What follows the last choice is what follows by itself. What fails may be another promise than at first: the
@@ -78,7 +81,7 @@ def shrink(start: Branching, labels: Sequence[str], judge: Judge) -> Outcome:
             return best
 
 
-def _without_a_piece(start: Branching, best: Outcome, judge: Judge, size: int) -> Outcome | None:
+def _without_a_piece(start: Branching | Place, best: Outcome, judge: Judge, size: int) -> Outcome | None:
     chosen = best.labels[: best.chosen]
     for at in reversed(range(0, len(chosen), size)):
         tried = live(start, chosen[:at] + chosen[at + size :], judge)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from engine.hub.messages import (
     Answer,
     Append,
@@ -24,6 +27,9 @@ from engine.hub.messages import (
 )
 from faults.orders.branching import Branching, Choice
 
+if TYPE_CHECKING:
+    from faults.orders.place import Place
+
 _WRITTEN = {
     "preview": "is recorded",
     "revision": "makes revision {number}",
@@ -36,20 +42,24 @@ _WRITTEN = {
 }
 
 
-def tell(start: Branching, choices: list[Choice]) -> list[str]:
+def tell(start: Branching | Place, choices: Sequence[Choice]) -> list[str]:
     """Live `choices` from `start` and say what happened, one line each. What the last one raises is left unsaid."""
     life = start.alone()
     lines = []
     for choice in choices:
-        said: list[str] = []
-        life.listen = lambda life, event, effects, said=said: said.extend(_of_step(life, event, effects))
-        said += _of_choice(life, choice)
+        label = life.label(choice)
+        life.said = []
+        if isinstance(life, Branching):
+            life.listen = lambda life, event, effects: life.said.extend(_of_step(life, event, effects))
+            life.said += _of_choice(life, choice)
+        failed = False
         try:
             life.happen(choice)
         except Exception:
-            lines.append(", ".join(said) or life.label(choice))
+            failed = True
+        lines.append(", ".join(life.said) or label)
+        if failed:
             break
-        lines.append(", ".join(said) or life.label(choice))
     return lines
 
 
@@ -102,7 +112,7 @@ def _of_effect(life: Branching, effect: Effect) -> list[str]:
         case AskPeer():
             return [f"{life.name_of(effect.op)} asks {effect.ask.world}"]
         case Append():
-            return [_of_record(life, draft) for draft in effect.drafts]
+            return [of_record(_name_in(life, draft), draft) for draft in effect.drafts]
         case Answer(refusal=refusal) if refusal is not None:
             return [f"{life.name_of(effect.op)} is refused: {refusal.code}"]
         case Drained():
@@ -124,8 +134,13 @@ def _of_job(life: Branching, job: RunJob) -> str:
     return f"{name} reads {keys}" + (" again" if job.rerun else "")
 
 
-def _of_record(life: Branching, draft: Draft) -> str:
-    name = life.name_of(draft.op)
+def _name_in(life: Branching, draft: Draft) -> str:
+    """What was interrupted has its own name, whoever records it."""
+    return life.name_of(draft.operation.detail if isinstance(draft.operation, Interrupt) else draft.op)
+
+
+def of_record(name: str, draft: Draft) -> str:
+    """What a record does, that somebody of this name makes."""
     keys = " and ".join(write.key for write in draft.writes)
     if draft.kind == "data-edit":
         return f"{name} writes {keys}"
@@ -133,7 +148,5 @@ def _of_record(life: Branching, draft: Draft) -> str:
         if draft.failure is not None:
             return f"{name} gives up: {draft.failure}"
         return f"{name} commits {keys}" if keys else f"{name} is recorded"
-    if isinstance(draft.operation, Interrupt):
-        name = life.name_of(draft.operation.detail)
     did = _WRITTEN.get(draft.kind, f"is recorded: {draft.kind}")
     return f"{name} {did}".format(number=draft.number, incident=getattr(draft.operation, "incident", None))

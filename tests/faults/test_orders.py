@@ -24,7 +24,7 @@ from faults.orders.command import main
 from faults.orders.explore import explore
 from faults.orders.forks import fork_world
 from faults.orders.pct import draw
-from faults.orders.scenarios import ADD, ASK_AND_ADD_LATER, ASKED, SCENARIOS, judge
+from faults.orders.scenarios import ADD, ASK_AND_ADD_LATER, ASKED, HUB_SCENARIOS, judge
 
 ROOT = Path(__file__).parents[2]
 STATES_AT_LEAST = {
@@ -43,28 +43,28 @@ STATES_AT_LEAST = {
 }
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", HUB_SCENARIOS)
 def test_every_order_of_a_small_scenario_keeps_every_promise(name: str):
-    scenario = SCENARIOS[name]
+    scenario = HUB_SCENARIOS[name]
     explored = explore(scenario.small(), lambda life: judge(scenario, life))
     assert explored.failing is None, explored.failing
     assert explored.states >= STATES_AT_LEAST[name], "scenarios that meet less prove less"
     assert explored.transitions > explored.states
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", HUB_SCENARIOS)
 def test_drawn_orders_of_a_large_scenario_keep_every_promise(name: str):
     draw_some(name, runs=60, seed=0)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", HUB_SCENARIOS)
 def test_many_drawn_orders_of_a_large_scenario_keep_every_promise(name: str):
     draw_some(name, runs=20_000, seed=1_000)
 
 
 def draw_some(name: str, *, runs: int, seed: int) -> None:
-    scenario = SCENARIOS[name]
+    scenario = HUB_SCENARIOS[name]
     drawn = draw(scenario.large, lambda life: judge(scenario, life), runs=runs, seed=seed)
     assert drawn.failing is None, f"python -m faults orders {name} --pct 1 --seed {drawn.seed}"
     assert drawn.states > runs, "no two lives are the same"
@@ -155,8 +155,8 @@ def test_a_planted_fault_is_found_among_drawn_orders(
 def test_states_are_merged_only_where_they_are_the_same():
     """With every detail of a state compared, far more states lead to the same ends."""
     starts = [
-        SCENARIOS["retry-beside-answer"].small,
-        SCENARIOS["a-request-asked-again"].small,
+        HUB_SCENARIOS["retry-beside-answer"].small,
+        HUB_SCENARIOS["a-request-asked-again"].small,
         lambda: Branching(to_come=arrivals(ASK_AND_ADD_LATER, ADD), crashes_left=1),
         lambda: Branching(to_come=arrivals((ADD, ASKED), (ADD, ASKED)), days_left=1, crashes_left=1),
     ]
@@ -208,10 +208,10 @@ def everything_of(life: Branching) -> bytes:
     return content.getvalue()
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", HUB_SCENARIOS)
 def test_a_fork_is_the_same_state_and_goes_its_own_way(name: str):
     chance = random.Random(name)
-    life = SCENARIOS[name].large()
+    life = HUB_SCENARIOS[name].large()
     for _ in range(60):
         choices = life.choices()
         if not choices:
@@ -225,7 +225,7 @@ def test_a_fork_is_the_same_state_and_goes_its_own_way(name: str):
 
 
 def test_every_slot_of_a_hub_is_forked():
-    life = SCENARIOS["calls-that-ask"].small()
+    life = HUB_SCENARIOS["calls-that-ask"].small()
     life.happen(Choice("arrive", 1))
     life.happen(Choice("end", 1))
     life.admit(Purge("over"))
