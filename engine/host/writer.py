@@ -1,12 +1,11 @@
 """The one writer of the log: gathers records of all worlds into batches, one batch in flight (Invariant 3).
 
-A record is encoded when it is queued, since its world's chain is fixed by then. Urgent records start a batch as soon
-as none is in flight; the others ride along, or start one after a short delay.
+A record is encoded when its batch starts, so that who made it need not wait for that. Urgent records start a batch as
+soon as none is in flight; the others ride along, or start one after a short delay.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -43,6 +42,28 @@ class Chain:
         self.seq, self.hash = self.durable_seq, self.durable_hash
 
 
+class _Queued:
+    """Records of one world that go into one batch: as they will be encoded, or `encoded` with their hashes."""
+
+    __slots__ = ("actor", "body", "encoded", "flick", "seq", "world")
+
+    def __init__(
+        self,
+        world: str,
+        seq: int,
+        body: Body | None = None,
+        actor: str = "",
+        flick: int = 0,
+        encoded: Sequence[tuple[LogEntry, str]] = (),
+    ) -> None:
+        self.world = world
+        self.seq = seq
+        self.body = body
+        self.actor = actor
+        self.flick = flick
+        self.encoded = encoded
+
+
 class Writer:
     """`on_durable(head, written)` and `on_failed(worlds, reason)` are called on the host's thread."""
 
@@ -59,7 +80,7 @@ class Writer:
         self._on_durable = on_durable
         self._on_failed = on_failed
         self._chains: dict[str, Chain] = {}
-        self._queue: deque[list[tuple[LogEntry, str]]] = deque()  # each: of one batch
+        self._queue: deque[_Queued] = deque()
         self._in_flight: list[tuple[LogEntry, str]] = []
         self._urgent = False
         self._cancel_delay: Callable[[], None] | None = None
@@ -68,26 +89,23 @@ class Writer:
         """The last queued sequence of a world; 0 before its genesis."""
         return self._chain(world).seq
 
-    def put(self, body: Body, *, world: str, seq: int, actor: str, flick: int, urgent: bool) -> LogEntry:
+    def put(self, body: Body, *, world: str, seq: int, actor: str, flick: int, urgent: bool) -> None:
         """Queue a record that follows its world's last one (Invariant 6)."""
         chain = self._chain(world)
         assert seq == chain.seq + 1, f"Invariant 6: {world} continues at {chain.seq + 1}, not {seq}"
-        entry, entry_hash = encode(body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash)
-        chain.seq, chain.hash = seq, entry_hash
-        self._queue.append([(entry, entry_hash)])
+        chain.seq = seq
+        self._queue.append(_Queued(world, seq, body, actor, flick))
         self._urgent = self._urgent or urgent
         self._start_when_due()
-        return entry
 
     def put_together(self, entries: Sequence[LogEntry]) -> None:
         """Queue records of one world, made elsewhere, that become durable in one batch or not at all."""
         chain = self._chain(entries[0].world)
-        together = []
         for entry in entries:
             assert entry.seq == chain.seq + 1, f"Invariant 6: {entry.world} continues at {chain.seq + 1}"
-            chain.seq, chain.hash = entry.seq, record_hash(entry.header)
-            together.append((entry, chain.hash))
-        self._queue.append(together)
+            chain.seq = entry.seq
+        encoded = [(entry, record_hash(entry.header)) for entry in entries]
+        self._queue.append(_Queued(entries[0].world, chain.seq, encoded=encoded))
         self._urgent = True
         self._start_when_due()
 
@@ -127,17 +145,30 @@ class Writer:
             self._cancel_delay = None
         size_bytes = 0
         while self._queue:
-            together = self._queue[0]
+            together = self._encoded(self._queue[0])
             size_bytes += sum(len(entry.header) + len(entry.body or b"") for entry, _ in together)
             count = len(self._in_flight) + len(together)
             if self._in_flight and (
                 count > limits.LOG_BATCH_RECORDS_MAX or size_bytes > limits.LOG_BATCH_BYTES_MAX
             ):
                 break
-            self._in_flight += self._queue.popleft()
+            self._queue.popleft()
+            self._in_flight += together
         self._urgent = self._urgent and bool(self._queue)
         entries = [entry for entry, _ in self._in_flight]
         self._shell.work("log", lambda: self._write(entries), self._appended)
+
+    def _encoded(self, first: _Queued) -> Sequence[tuple[LogEntry, str]]:
+        """The first that is queued, on its world's chain."""
+        chain = self._chains[first.world]
+        if not first.encoded:
+            assert first.body is not None, "what is not encoded has a body"
+            world, seq, actor, flick = first.world, first.seq, first.actor, first.flick
+            first.encoded = [
+                encode(first.body, world=world, seq=seq, actor=actor, flick=flick, previous=chain.hash)
+            ]
+        chain.hash = first.encoded[-1][1]
+        return first.encoded
 
     def _write(self, entries: list[LogEntry]) -> tuple[list[Cursor], LogHead]:
         """On the log's lane. A log that had failed is tried again."""
@@ -159,10 +190,10 @@ class Writer:
     def _fall_back(self, batch: list[tuple[LogEntry, str]], error: BaseException) -> None:
         """Nothing of this batch counts, nor what was queued behind it on the same chains."""
         worlds: dict[str, int] = {}
-        for entry, _ in itertools.chain(batch, *self._queue):
-            chain = self._chains[entry.world]
+        for world in [*(entry.world for entry, _ in batch), *(queued.world for queued in self._queue)]:
+            chain = self._chains[world]
             chain.fall_back()
-            worlds[entry.world] = chain.durable_seq
+            worlds[world] = chain.durable_seq
         self._queue.clear()
         self._urgent = False
         self._on_failed(worlds, error)
