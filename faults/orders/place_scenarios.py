@@ -2,144 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
-from io import BytesIO
 from typing import Any
 
-from engine.host import answers, simulated
+from engine.host import answers
 from engine.host.incident_answers import IncidentReplayed
 from engine.host.recording_answers import AlreadyHere, Imported
 from engine.host.replaying import Replayed
 from engine.hub import messages as hub
-from engine.io.sim_disk import SimDisk
-from engine.limits import READ_BODIES_KEPT_FLICKS, REQUEST_ID_KEPT_FLICKS
 from engine.record import kinds
 from engine.record.records import record_hash
-from faults.orders.place import Ask, Base, Place, replayed
+from faults.orders.asks import (
+    BY_TEN,
+    a_week_passes,
+    adds,
+    ask,
+    ask_and_add,
+    base,
+    call_of,
+    collect,
+    import_two,
+    open_another,
+    replay_all,
+    replay_incident,
+    without_two,
+)
+from faults.orders.place import Place
 from faults.orders.scenarios import Scenario
-
-SOURCE = """
-function add(key) { const n = (data.get(key) ?? 0) + 1; data.set(key, n); return n }
-function get(key) { return data.get(key) ?? 0 }
-function needs(key) { if (!data.get(key)) throw new Error(key + " is missing"); return add("retried") }
-async function askAndAdd(key, world) {
-  const before = data.get(key) ?? 0;
-  const there = await worlds.call(world, "add", "asked");
-  data.set(key, before + 1);
-  return [before + 1, there];
-}
-"""
-BY_TEN = "function add(key) { const n = (data.get(key) ?? 0) + 10; data.set(key, n); return n }"
-
-
-# ---- what they begin with
-
-
-@functools.cache
-def base() -> Base:
-    """Two worlds, `one` and `two`; `one` may call `two`, and has one incident."""
-    disk = SimDisk(seed="orders")
-    host = simulated("orders", disk=disk)
-    worlds = {name: host.create(name).id for name in ("one", "two")}
-    for id in worlds.values():
-        assert isinstance(host.perform(id, hub.Develop(SOURCE, "the beginning")), answers.Accepted)
-    host.perform(worlds["one"], hub.Grant((worlds["two"],)))
-    assert host.perform(worlds["one"], _call("needs", "key")).incident == 1
-    host.perform(worlds["one"], hub.EditData("key", b"1", "put right"))
-    assert isinstance(host.perform(worlds["one"], _call("get", "a"), request_id="r"), answers.CallOk)
-    recording = host.exported(worlds["two"])
-    chain = [record_hash(entry.header) for _, entry in host.parts.log.read(worlds["two"])]
-    host.shut_down()
-    return Base(disk, worlds, {"recording": recording, "chain": chain})
-
-
-@functools.cache
-def without_two() -> Base:
-    """World `one` alone; `two` is to come as a recording from elsewhere."""
-    elsewhere = base()
-    disk = SimDisk(seed="orders, one world")
-    host = simulated("orders, one world", disk=disk)
-    one = host.create("one").id
-    assert isinstance(host.perform(one, hub.Develop(SOURCE, "the beginning")), answers.Accepted)
-    host.perform(one, hub.Grant((elsewhere.worlds["two"],)))
-    host.shut_down()
-    return Base(disk, {"one": one, "two": elsewhere.worlds["two"]}, elsewhere.kept)
-
-
-def _call(function: str, *args: Any, asynchronous: bool = False, retries: int | None = None) -> hub.Call:
-    return hub.Call(function, json.dumps(args).encode(), asynchronous=asynchronous, retries=retries)
-
-
-def ask(name: str, operation: hub.Operation, *, world: str = "one", request: str | None = None) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        place.host.submit(place.worlds[world], operation, actor=name, request_id=request, done=done)
-
-    what = operation.function if isinstance(operation, hub.Call) else type(operation).__name__.lower()
-    return Ask(name, what, do)
-
-
-def adds(names: str, *, asynchronous: bool = False, **how: Any) -> tuple[Ask, ...]:
-    return tuple(ask(name, _call("add", "a", asynchronous=asynchronous), **how) for name in names)
-
-
-def ask_and_add(name: str) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        call = _call("askAndAdd", "a", place.worlds["two"])
-        place.host.submit(place.worlds["one"], call, actor=name, request_id=None, done=done)
-
-    return Ask(name, "askAndAdd", do)
-
-
-def open_another(name: str) -> Ask:
-    return Ask(name, "open", lambda place, done: done(place.open_another()))
-
-
-def a_week_passes(name: str) -> Ask:
-    """More than anything is kept that expires."""
-
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        place.clock.jump(READ_BODIES_KEPT_FLICKS + REQUEST_ID_KEPT_FLICKS)
-        done(True)
-
-    return Ask(name, "a week passes", do)
-
-
-def collect(name: str) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        place.host.gc(done=done)
-
-    return Ask(name, "gc", do)
-
-
-def replay_incident(name: str) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        place.host.replay_incident(place.worlds["one"], 1, done=done)
-
-    return Ask(name, "replay the incident", do)
-
-
-def replay_all(name: str) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        place.shell.work("upkeep", lambda: replayed(place, place.worlds["one"]), done)
-
-    return Ask(name, "replay the world", do)
-
-
-def import_two(name: str) -> Ask:
-    def do(place: Place, done: Callable[[Any], None]) -> None:
-        assert place.host is not None
-        recording = place.kept["recording"]
-        place.host.import_recording(lambda: BytesIO(recording), actor=name, done=done)
-
-    return Ask(name, "import", do)
-
 
 # ---- what must hold
 
@@ -298,7 +187,7 @@ HOST_SCENARIOS: dict[str, Scenario] = {
         "calls that read and write one key",
         lambda: Place(base, adds("ABC")),
         lambda: Place(
-            base, (*adds("ABCDEF"), ask("G", _call("get", "a")), ask("H", hub.Execute("add('a')")))
+            base, (*adds("ABCDEF"), ask("G", call_of("get", "a")), ask("H", hub.Execute("add('a')")))
         ),
         all_count,
         on_a_host=True,
@@ -335,15 +224,15 @@ HOST_SCENARIOS: dict[str, Scenario] = {
         lambda: Place(
             base,
             (
-                ask("A", _call("needs", "key", retries=1)),
-                ask("B", _call("needs", "key", retries=1)),
+                ask("A", call_of("needs", "key", retries=1)),
+                ask("B", call_of("needs", "key", retries=1)),
                 ask("C", hub.CloseIncident(1, "answered", "", b"1")),
             ),
         ),
         lambda: Place(
             base,
             (
-                *[ask(name, _call("needs", "key", retries=1)) for name in "ABC"],
+                *[ask(name, call_of("needs", "key", retries=1)) for name in "ABC"],
                 ask("D", hub.CloseIncident(1, "answered", "", b"1")),
                 ask("E", hub.CloseIncident(1, "dismissed", "why")),
             ),
@@ -405,7 +294,7 @@ HOST_SCENARIOS: dict[str, Scenario] = {
             base,
             (
                 a_week_passes("W"),
-                ask("A", _call("get", "a"), request="r"),
+                ask("A", call_of("get", "a"), request="r"),
                 *adds("BC"),
                 collect("G"),
                 collect("H"),
