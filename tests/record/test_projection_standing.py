@@ -7,7 +7,16 @@ import pytest
 from record_lives import Book, call, failed_call, genesis, interrupted
 
 from engine.io.mem_log import MemLog
-from engine.record.kinds import Admitted, CheckEnrolled, CheckRemoved, Granted, IncidentClosed, PageSet
+from engine.record.kinds import (
+    Admitted,
+    CheckEnrolled,
+    CheckRemoved,
+    Granted,
+    Imported,
+    IncidentClosed,
+    PageSet,
+    Request,
+)
 from engine.record.projection import Projection
 from engine.record.retention import only_answered
 
@@ -43,6 +52,20 @@ def test_a_new_world_has_no_grants_and_no_page(log, book):
     book.write("w", genesis("W"))
     projection = Projection(None, log)
     assert (projection.grants("w"), projection.page("w"), projection.checks("w")) == ([], None, [])
+
+
+def test_an_imported_world_may_call_nobody_shows_no_page_and_owes_no_call(log, book):
+    made = msgspec.structs.replace(genesis("W"), request=Request("make-w", "0" * 64))
+    book.write("w", made, Granted(["b"]), PageSet("public", ["f"], None), Admitted("f", b"[]", 5, 6, []))
+    book.write("v", genesis("V"), Granted(["b"]), Admitted("f", b"[]", 5, 6, []))
+    book.write("w", Imported("lineage", 4, "0" * 64))
+    projection = Projection(None, log)
+    assert (projection.grants("w"), projection.page("w"), projection.unsettled("w")) == ([], None, [])
+    assert projection.creation("make-w") is None
+    admitted = projection.admitted("w", 3)
+    assert admitted is not None and admitted.outcome_seq == 4
+    assert projection.grants("v") == ["b"]
+    assert [row.seq for row in projection.unsettled("v")] == [2]
 
 
 def test_an_incident_ends_by_a_word_of_the_operator_or_by_a_retry_that_succeeds(log, book):
