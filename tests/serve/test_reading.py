@@ -70,7 +70,7 @@ def test_a_call_that_is_not_exactly_right_is_refused_by_field(text: bytes, error
         (inputs.Develop, b"{}", "source: is missing"),
         (inputs.Develop, b'{"source":1}', "source: must be text, not a whole number"),
         (inputs.Develop, b'{"source":"\\udc00"}', "source: must not contain lone surrogates"),
-        (inputs.Develop, b'{"source":"","dryRun":true}', "dryRun: is not a field of this request"),
+        (inputs.Develop, b'{"source":"","dryrun":true}', "dryrun: is not a field of this request"),
         (inputs.Rollback, b'{"reason":"x"}', "revision: is missing"),
         (inputs.Rollback, b'{"revision":-1,"reason":"x"}', "revision: must be a whole number of at least 0"),
         (inputs.Rollback, b'{"revision":1.5,"reason":"x"}', "revision: must be a whole number, not a number"),
