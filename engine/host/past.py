@@ -64,6 +64,15 @@ class Past(WorldReads):
         return self._ledger
 
 
+def moment_of(parts: Parts, world: str, seq: int) -> Moment:
+    """The world after its record `seq`; on a lane. Raises NoMoment and what storage raises."""
+    ledger = parts.ledger
+    with ledger.lock:
+        rows, checkpoint = ledger.read().records_but_data(world, seq), ledger.read().checkpoint(world, seq)
+    data = data_at(parts.log, parts.blobs, world, seq, checkpoint)
+    return Moment.of(parts.log, world, seq, rows, data)
+
+
 class Pasts:
     """The moments that were looked at last, at most PAST_ROWS_KEPT_MAX rows of them; on the host's thread."""
 
@@ -104,14 +113,7 @@ class Pasts:
 
     def _made(self, world: str, seq: int) -> Past:
         """Raises NoMoment and what storage raises."""
-        parts, ledger = self._parts, self._parts.ledger
-        with ledger.lock:
-            rows, checkpoint = (
-                ledger.read().records_but_data(world, seq),
-                ledger.read().checkpoint(world, seq),
-            )
-        data = data_at(parts.log, parts.blobs, world, seq, checkpoint)
-        return Past(parts, world, seq, Moment.of(parts.log, world, seq, rows, data))
+        return Past(self._parts, world, seq, moment_of(self._parts, world, seq))
 
     def _take(self, named: tuple[str, int], made: Past | Failed) -> None:
         if isinstance(made, Past):

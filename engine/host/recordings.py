@@ -21,6 +21,7 @@ from engine.host.engines import EngineForeign
 from engine.host.images import root_of
 from engine.host.landing import Arrivals, Marker
 from engine.host.parts import Parts
+from engine.host.past import moment_of
 from engine.host.recording_answers import AlreadyHere, ImportAnswer, Imported, Verified
 from engine.host.shell import Failed, Shell
 from engine.host.upkeep import Keeper
@@ -317,7 +318,7 @@ class Recordings:
         def opened() -> tuple[Moment, Blobs]:
             last = self.parts.log.last(world)
             assert last is not None, "it is there"
-            return projection_at(self.parts.log, world, last[0] if at is None else at), self.parts.blobs
+            return moment_of(self.parts, world, last[0] if at is None else at), self.parts.blobs
 
         self._copy(opened, ["copy", world, at, name], name, actor, request_id, done)
 
