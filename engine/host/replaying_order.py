@@ -25,6 +25,7 @@ class _Glance(msgspec.Struct):
 
     snapshot: int = 0
     at: int = 0
+    archived: bool | None = None
 
 
 class Early(NamedTuple):
@@ -41,20 +42,24 @@ class Turns:
         """Records before `first_lived` are taken over as they are written: they read nothing."""
         self._first_lived = first_lived
         self._last_change = FIRST_SEQ
+        self._last_unarchived = FIRST_SEQ
 
     def needed(self, seq: int, kind: str, body: Any) -> int:
         """`body` is one, or a glance at one, or None where it was erased: then nothing is known of it."""
         if body is None or kind not in HOW:
             return FIRST_SEQ
         how = HOW[kind]
+        if kind == "describe" and body.archived is False:
+            self._last_unarchived = seq
         if how.changes:
             before, self._last_change = self._last_change, seq
             if kind in _WAITS_FOR_ALL:
                 return seq - 1
             return body.snapshot if how.reads and seq >= self._first_lived else before
         if kind == _RESTORES:
-            return int(body.at)
-        return int(body.snapshot) if how.reads and seq >= self._first_lived else FIRST_SEQ
+            return max(int(body.at), self._last_unarchived)
+        # What reads nothing was taken in all the same only when the world was no longer archived.
+        return int(body.snapshot) if how.reads and seq >= self._first_lived else self._last_unarchived
 
 
 def oldest_snapshot(log: Log, world: str, first: int, last: int) -> int:

@@ -1,0 +1,90 @@
+"""Faults that simulated lives found in the whole host, each as the few steps that show it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine.host import SimulatedHost, answers, simulated
+from engine.host.machine import machine
+from engine.host.replaying import replay
+from engine.hub import messages as hub
+from engine.io.sim_disk import SimDisk
+from engine.record import kinds
+from engine.record.records import decode
+
+PAY = """
+function look() { return data.get("n") ?? 0 }
+async function askOther(world) { return await worlds.call(world, "look") }
+"""
+
+
+def world_of(host: SimulatedHost, name: str) -> str:
+    world = host.create(name).id
+    assert isinstance(host.perform(world, hub.Develop(PAY, "pay")), answers.Accepted)
+    return world
+
+
+def bodies(host: SimulatedHost, world: str) -> list[Any]:
+    return [decode(entry)[1] for _, entry in host.parts.log.read(world)]
+
+
+def test_a_server_stops_though_a_late_call_opens_a_world_that_nobody_had_used() -> None:
+    disk = SimDisk(seed="late")
+    host = simulated("late", disk=disk)
+    asker, asked = world_of(host, "asker"), world_of(host, "asked")
+    host.perform(asker, hub.Grant((asked,)))
+    host.shut_down()
+    host = simulated("late again", disk=disk)
+    heard: list[Any] = []
+    call = hub.Call("askOther", json.dumps([asked]).encode())
+    host.submit(asker, call, actor="client", request_id=None, done=heard.append)
+    host.shut_down()
+    assert isinstance(heard[0], answers.CallOk)
+    assert [type(body) for body in bodies(simulated("after", disk=disk), asked)][-1] is kinds.Call
+
+
+def test_a_call_that_was_not_waited_for_has_one_outcome_though_power_brings_back_its_note() -> None:
+    """The in-flight file is not synced: what was wiped may be back, but never under the record that admitted it."""
+    disk = SimDisk(seed="note")
+    host = simulated("note", disk=disk)
+    world = world_of(host, "w")
+    later = hub.Call("look", b"[]", asynchronous=True)
+    assert isinstance(host.perform(world, later), answers.Started)
+    slots = disk.open("inflight/slots")
+    before = slots.read_at(0, slots.size())
+    host.settle()
+    slots.write_at(0, before)
+    host.kill()
+    again = simulated("note again", disk=disk)
+    again.settle()
+    found = bodies(again, world)
+    assert sum(isinstance(body, kinds.Call) for body in found) == 1
+    assert not any(isinstance(body, kinds.Interrupted) for body in found)
+
+
+def test_an_edit_of_a_world_that_was_archived_before_replays() -> None:
+    host = simulated("archived")
+    world = world_of(host, "w")
+    host.perform(world, hub.Describe(archived=True))
+    host.perform(world, hub.Describe(archived=False))
+    host.perform(world, hub.EditData("n", b"1", "put right"))
+    host.perform(world, hub.Call("look", b"[]"))
+    host.settle()
+    replayed = replay(host.parts.log, host.parts.blobs, world, machine())
+    assert replayed.divergence is None
+    assert replayed.compared["data-edit"] == 1
+
+
+def test_a_host_that_closes_leaves_the_process_its_vms() -> None:
+    first = simulated("first")
+    world = world_of(first, "w")
+    first.perform(world, hub.Call("look", b"[]"))
+    first.shut_down()
+    pool = first.parts.engines.pool
+    made = pool.made
+    second = simulated("second")
+    again = world_of(second, "w")
+    for _ in range(5):
+        second.perform(again, hub.Call("look", b"[]"))
+    assert pool.made <= made + 2, "VMs are used again, also by the next host"
