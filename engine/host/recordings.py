@@ -7,32 +7,25 @@ is never put behind what it has: only a world that is not here, or was cut off, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
 from engine import limits
 from engine.clock.flicks import iso_from_flicks
 from engine.host import answers
-from engine.host.admission import Door
-from engine.host.api import Done, Gone, NotThere
-from engine.host.copies import blobs_under, copied_entries
-from engine.host.creation import Creations, request_of
-from engine.host.engines import EngineForeign
+from engine.host.api import Done
+from engine.host.copies import Copies, refused
 from engine.host.images import root_of
-from engine.host.landing import Arrivals, Marker
-from engine.host.parts import Parts
-from engine.host.past import moment_of
+from engine.host.landing import Marker
 from engine.host.recording_answers import AlreadyHere, ImportAnswer, Imported, Verified
-from engine.host.shell import Failed, Shell
+from engine.host.shell import Failed
 from engine.host.upkeep import Keeper
 from engine.host.writer import Writer
 from engine.hub import messages as hub
-from engine.io.blobs import BlobError, Blobs
-from engine.io.disk import DiskError
-from engine.io.log import LogEntry, LogError
+from engine.io.blobs import Blobs
+from engine.io.log import LogEntry
 from engine.record import kinds
-from engine.record.heaps import HeapRefused
-from engine.record.moments import Moment, NoMoment, projection_at
+from engine.record.moments import Moment, projection_at
 from engine.record.recording import (
     BlobPart,
     Manifest,
@@ -44,7 +37,7 @@ from engine.record.recording import (
 )
 from engine.record.recording_format import Source
 from engine.record.recording_reading import read_parts
-from engine.record.records import FIRST_SEQ, RecordRefused, decode_header, encode, record_hash
+from engine.record.records import FIRST_SEQ, decode_header, encode, record_hash
 from engine.record.verify import verify_world
 
 _BLOBS_AT_ONCE = 64
@@ -65,18 +58,11 @@ class Proved(NamedTuple):
     our_hash: str | None
 
 
-class Recordings:
+class Recordings(Copies):
     """The part of a host that deals in recordings. What `done` hears comes once."""
 
-    parts: Parts
-    shell: Shell
-    door: Door
-    _creations: Creations
-    _arrivals: Arrivals
     _keeper: Keeper
     _writer: Writer
-
-    world: Callable[[str], answers.WorldSummary]
 
     # ---- leaving
 
@@ -87,7 +73,7 @@ class Recordings:
 
         Going through it raises RecordingRefused, before the first piece, and what a damaged directory raises.
         """
-        self._present(world, until)
+        self.present(world, until)
         self._writer.flush()
         return write_recording(self.parts.log, self.parts.blobs, world, until=until, redact=redact)
 
@@ -100,16 +86,6 @@ class Recordings:
                 erased=step.erased,
                 blobs=step.blobs,
                 problems=step.problems,
-            )
-
-    def _present(self, world: str, seq: int | None) -> None:
-        """Whether there is such a world, and has such a record. Raises NotThere, Gone."""
-        summary = self.world(world)
-        if summary.purged:
-            raise Gone(f"world {world} was purged: what it recorded is erased")
-        if seq is not None and not 0 <= seq < summary.records:
-            raise NotThere(
-                f"world {world} has records 0 to {summary.records - 1}, so there is no record {seq}"
             )
 
     # ---- coming
@@ -250,20 +226,20 @@ class Recordings:
                 return self._clock_refused(proved)
             return self._arrivals.refusal(world)
         if self._arrivals.has(world) or self._creations.pending(world):
-            return self._arrivals.refusal(world) or _refused(
+            return self._arrivals.refusal(world) or refused(
                 "importing", f"world {world} is just being made", "ask again in a moment"
             )
         if last is None:
             return self._clock_refused(proved)
         if self.world(world).purged:
-            return _refused(
+            return refused(
                 "purged",
                 f"world {world} was purged here, for ever",
                 "import it as a copy: pw import FILE --as NAME",
             )
         if proved.our_hash == manifest.head:
             return None
-        return _refused(
+        return refused(
             "exists",
             f"there is another world {world} here: it is not what the recording goes on from, or has fewer records",
             "import it as a copy: pw import FILE --as NAME",
@@ -278,7 +254,7 @@ class Recordings:
         )
         if not in_parts or proved.newest_flick <= now_flicks:
             return None
-        return _refused(
+        return refused(
             "clock",
             f"it was recorded until {iso_from_flicks(proved.newest_flick)}, and it is only "
             f"{iso_from_flicks(now_flicks)} here",
@@ -300,28 +276,6 @@ class Recordings:
                 yield from (entry for entry in part if entry.seq >= from_seq)
         yield imported
 
-    # ---- copies
-
-    def copy_world(
-        self,
-        world: str,
-        *,
-        at: int | None = None,
-        name: str,
-        actor: str,
-        request_id: str | None = None,
-        done: Done,
-    ) -> None:
-        """A new world from what this one was after its record `at` (its last one). Raises NotThere, Gone."""
-        self._present(world, at)
-
-        def opened() -> tuple[Moment, Blobs]:
-            last = self.parts.log.last(world)
-            assert last is not None, "it is there"
-            return moment_of(self.parts, world, last[0] if at is None else at), self.parts.blobs
-
-        self._copy(opened, ["copy", world, at, name], name, actor, request_id, done)
-
     def _import_copy(
         self,
         source: OpenSource,
@@ -336,65 +290,4 @@ class Recordings:
             last_seq = FIRST_SEQ + manifest.records - 1
             return projection_at(recording.log, manifest.world, last_seq), recording.blobs
 
-        self._copy(opened, ["import", manifest.head, name], name, actor, request_id, done)
-
-    def _copy(
-        self,
-        opened: Callable[[], tuple[Moment, Blobs]],
-        asked: list[object],
-        name: str,
-        actor: str,
-        request_id: str | None,
-        done: Done,
-    ) -> None:
-        if refusal := self.door.closed():
-            done(refusal)
-            return
-        request = request_of(request_id, asked)
-        if request is not None and self._creations.repeated(name, request, done):
-            return
-        world = self._creations.free_id(name)
-        told = self._creations.claimed(request, world, done)
-        flick, pinned = self.shell.clock.now_flicks(), list[str]()
-        entries: list[LogEntry] = []
-
-        def batches() -> Iterator[Sequence[LogEntry]]:
-            moment, blobs = opened()
-            pinned.extend(self.parts.pins.put_many(self.parts.blobs, list(blobs_under(moment, blobs))))
-            entries.extend(
-                copied_entries(moment, world=world, name=name, request=request, actor=actor, flick=flick)
-            )
-            moment.close()
-            yield from batches_of(entries)
-
-        def landed(refusal: answers.Refused | None) -> None:
-            told(refusal or answers.Created(id=world, name=name, revision=0))
-
-        self._arrivals.land(
-            world,
-            batches(),
-            lambda: Marker(len(entries), ""),
-            pinned=pinned,
-            refused=self.import_refused,
-            done=landed,
-        )
-
-    def import_refused(self, error: BaseException) -> answers.Refused:
-        """What to say of what reading and storing raise; anything else is a fault of ours and raised."""
-        match error:
-            case RecordingRefused():
-                return _refused("recording", str(error), "`pw verify FILE` looks at a recording alone")
-            case EngineForeign():
-                return _refused("foreign", str(error), "a world runs on the engine that made it")
-            case NoMoment():
-                return _refused("erased", str(error), "`pw log` lists the world's records")
-            case DiskError():
-                self.door.storage_failed(error)
-                return self.door.storage_refusal()
-            case BlobError() | HeapRefused() | LogError() | RecordRefused():
-                return _refused("storage", str(error), "`pw doctor` says more")
-        raise error
-
-
-def _refused(code: str, error: str, hint: str) -> answers.Refused:
-    return answers.Refused(ok=False, refused=code, error=error, hint=hint)
+        self.copy_from(opened, ["import", manifest.head, name], name, actor, request_id, done)
