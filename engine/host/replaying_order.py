@@ -18,6 +18,7 @@ from engine.record.records import FIRST_SEQ
 
 _WAITS_FOR_ALL = ("incident-closed", "purge")
 _RESTORES = "data-restored"
+_DESCRIBES = "describe"
 
 
 class _Glance(msgspec.Struct):
@@ -49,7 +50,7 @@ class Turns:
         if body is None or kind not in HOW:
             return FIRST_SEQ
         how = HOW[kind]
-        if kind == "describe" and body.archived is False:
+        if kind == _DESCRIBES and body.archived is False:
             self._last_unarchived = seq
         if how.changes:
             before, self._last_change = self._last_change, seq
@@ -104,7 +105,8 @@ def _glances(log: Log, world: str, first: int, last: int) -> Iterator[tuple[int,
         if entry.seq > last:
             return
         kind = _header.decode(entry.header).kind
-        looked_at = entry.body is not None and kind in HOW and (HOW[kind].reads or kind == _RESTORES)
+        matters = kind in HOW and (HOW[kind].reads or kind in (_RESTORES, _DESCRIBES))
+        looked_at = entry.body is not None and matters
         if entry.body is None:
             yield entry.seq, kind, None
         else:
