@@ -24,6 +24,10 @@ SUSPENDED: dict[str, tuple[tuple[int, ...], str]] = {
         "from a misdirected write on: it may cost what it hit, but never unnoticed. Opening refuses, or verifying "
         "tells, or nothing was lost",
     ),
+    "a stray write": (
+        (3, 4, 5),
+        "once a misdirected write was ordered: it lands where the log has not written",
+    ),
     "expiry": (
         (10, 11),
         "when the wall clock has jumped past the 24 hours for which a request id is kept",

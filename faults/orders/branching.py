@@ -234,7 +234,10 @@ class Branching(Life):
         state = twin.__dict__
         state.update(self.__dict__)
         for name in _CONTAINERS:
-            state[name] = state[name].copy()
+            if state[name]:
+                state[name] = state[name].copy()
+            else:
+                state[name] = type(state[name])()
         if self.hubs is None:
             state["world"] = fork_world(self.world)
         return twin

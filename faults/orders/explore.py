@@ -73,7 +73,7 @@ def _explore(start: Branching, judge: Callable[[Branching], None], states_max: i
         if not choices:
             ends += 1
             try:
-                judge(life.alone())
+                judge(life.alone() if life.unrecorded else life)  # else nothing is left to happen
             except Exception as error:
                 return Explored(len(seen), transitions, ends, Failing(_choices_of(path), error))
             continue

@@ -80,6 +80,7 @@ def _op_key(op: Op) -> tuple:
         op.id,
         op.flick,  # tells apart what runs again under one number
         op.arrived_flick,
+        op.asks_as,
         operation.detail if type(operation) is Interrupt else None,
         op.phase,
         op.revision,

@@ -135,6 +135,7 @@ def _fork_op(op: Op) -> Op:
     twin.flick = op.flick
     twin.arrived_flick = op.arrived_flick
     twin.seed = op.seed
+    twin.asks_as = op.asks_as
     twin.phase = op.phase
     twin.lets_go = op.lets_go
     twin.revision = op.revision

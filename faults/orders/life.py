@@ -36,7 +36,6 @@ from engine.hub.messages import (
     Operation,
     PeerAnswered,
     Pin,
-    Refusal,
     Request,
     RunJob,
     SetTimer,
@@ -115,9 +114,8 @@ class Life:
             )
             self.feed(AttemptDone(op, verdict, None, 1 if verdict == "existing" else None))
         elif isinstance(job.operation, Pin):
-            verdict = {"accepted": "pinned", "unchanged": "existing"}.get(verdict, "refused")
-            refusal = Refusal("differs", "it comes to something else") if verdict == "refused" else None
-            self.feed(AttemptDone(op, verdict, refusal, 1 if verdict == "existing" else None))
+            verdict = {"accepted": "pinned", "unchanged": "existing"}.get(verdict, "rejected")
+            self.feed(AttemptDone(op, verdict, None, 1 if verdict == "existing" else None))
         else:
             verdict = "accepted" if isinstance(job.operation, Checkpoint) else verdict
             self.feed(AttemptDone(op, verdict, None))
