@@ -19,10 +19,11 @@ from engine.host.landing import Arrivals, Marker
 from engine.host.parts import Parts
 from engine.host.past import moment_of
 from engine.host.shell import Shell
+from engine.host.sources import developed
 from engine.io.blobs import BlobError, Blobs
 from engine.io.disk import DiskError
 from engine.io.log import LogEntry, LogError
-from engine.limits import DATA_WRITE_BYTES_ABOUT, DATA_WRITES_BYTES_MAX
+from engine.limits import COPIED_SOURCES_BYTES_MAX, DATA_WRITE_BYTES_ABOUT, DATA_WRITES_BYTES_MAX
 from engine.record import heaps, kinds
 from engine.record.heaps import HeapRefused
 from engine.record.moments import Moment, NoMoment
@@ -173,10 +174,24 @@ def _bodies(moment: Moment, name: str, request: kinds.Request | None) -> Iterato
         request=request,
         origin=kinds.Origin(origin, row.seq, row.hash),
         definitions=[found.definition for found in moment.functions(origin)],
+        sources=_sources(moment),
     )
     for check in moment.checks(origin):
         yield msgspec.structs.replace(check.body, revision=0, request=None)
     yield from map(kinds.DataCopied, _portions(moment.all_data(origin)))
+
+
+def _sources(moment: Moment) -> list[kinds.Developed]:
+    """The texts that made the present definitions, the newest first, as many as a record takes."""
+    origin, texts, size_bytes = moment.world_id, list[kinds.Developed](), 0
+    for n in sorted({found.revision for found in moment.functions(origin)}, reverse=True):
+        row = moment.revision(origin, n)
+        for text in developed(row.body) if row is not None else ():
+            size_bytes += len(text.source.encode("utf-8", "surrogatepass"))
+            if size_bytes > COPIED_SOURCES_BYTES_MAX:
+                return texts
+            texts.append(text)
+    return texts
 
 
 def _portions(rows: Iterable[tuple[str, bytes]]) -> Iterator[list[kinds.Write]]:

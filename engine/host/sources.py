@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fastrlock.rlock import FastRLock
 
 from engine import limits
@@ -19,7 +21,7 @@ class Sources:
         self._world = world
         self._lock = FastRLock()
         self._files: dict[str, int] = {}  # file name -> the newest revision with that source
-        self._read_until = 0
+        self._read_until = -1
 
     def __call__(self, file: str) -> WrittenSource | None:
         with self._lock:
@@ -27,9 +29,10 @@ class Sources:
                 self._read_on()
             n = self._files.get(file)
         row = self._ledger.revision(self._world, n) if n is not None else None
-        if row is None or not isinstance(row.body, kinds.Revision):
-            return None
-        return WrittenSource(row.body.source, row.body.commonjs is not None)
+        for text in developed(row.body) if row is not None else ():
+            if file_of(text.source) == file:
+                return WrittenSource(text.source, text.commonjs is not None)
+        return None
 
     def _read_on(self) -> None:
         """Take in the revisions that came since."""
@@ -41,9 +44,20 @@ class Sources:
                 if row.n <= self._read_until:
                     break
                 newest = max(newest, row.n)
-                if isinstance(row.body, kinds.Revision) and row.body.source:
-                    self._files.setdefault(file_of(row.body.source), row.n)
+                for text in developed(row.body):
+                    self._files.setdefault(file_of(text.source), row.n)
             if not page.more or page.rows[-1].n <= self._read_until:
                 break
             before = page.rows[-1].n
         self._read_until = newest
+
+
+def developed(body: kinds.Genesis | kinds.Revision | None) -> Sequence[kinds.Developed]:
+    """What a revision was made of: one text, or what a copy brought along."""
+    match body:
+        case kinds.Genesis():
+            return body.sources
+        case kinds.Revision() if body.source:
+            return [kinds.Developed(body.source, body.commonjs)]
+        case _:
+            return ()

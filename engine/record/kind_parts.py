@@ -88,3 +88,10 @@ class Origin(Part, frozen=True):
     world: str
     seq: int
     hash: str
+
+
+class Developed(Part, frozen=True):
+    """A source as it was developed in a copy's origin; `commonjs` is what it defined, if it was a library."""
+
+    source: str
+    commonjs: str | None

@@ -15,6 +15,7 @@ from engine.record.golden_kinds import Blessed, GoldenPinned, GoldenUnpinned, He
 from engine.record.kind_parts import (
     Changes,
     Definition,
+    Developed,
     Failure,
     HeapRef,
     Look,
@@ -29,7 +30,8 @@ from engine.record.kind_parts import (
 class Genesis(Part, frozen=True, tag="genesis"):
     """The first record. Of a copy `origin` says where it comes from: then `heap` is that state's, not a new world's.
 
-    `definitions` are then its catalogue; its checks and its data follow as records of their own.
+    `definitions` are then its catalogue, and `sources` the texts that errors in them point into; its checks and its
+    data follow as records of their own.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Genesis(Part, frozen=True, tag="genesis"):
     request: Request | None = None
     origin: Origin | None = None
     definitions: list[Definition] = []
+    sources: list[Developed] = []
 
 
 class Revision(Part, frozen=True, tag="revision"):
@@ -110,7 +113,8 @@ class Call(Part, frozen=True, tag="call"):
     `snapshot` is the sequence whose data it read, `incident` its number where it failed. `path` are the worlds that
     the call had passed through, `answers` what other worlds said, in the order in which the call heard it,
     `abandoned` the calls that it did not wait for. `retries` is the incident that it tries again, `admitted` the
-    record that it was admitted by, if it had one.
+    record that it was admitted by, if it had one. `asks_as` is the name under which it asked other worlds, where
+    neither its request nor its flick and seed make it.
     """
 
     function: str
@@ -133,6 +137,7 @@ class Call(Part, frozen=True, tag="call"):
     looks: list[Look] = []
     retries: int | None = None
     admitted: int | None = None
+    asks_as: str | None = None
 
 
 class Preview(Part, frozen=True, tag="preview"):
@@ -180,6 +185,7 @@ class Interrupted(Part, frozen=True, tag="interrupted"):
     request: Request | None = None
     snapshot: int = 0
     seed: int = 0
+    asks_as: str | None = None
 
 
 class Admitted(Part, frozen=True, tag="admitted"):

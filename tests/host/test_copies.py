@@ -104,6 +104,16 @@ def test_a_copy_and_its_origin_go_their_own_ways_and_draw_their_own_randomness(h
     assert called(host, copy, "times") == b"3"
 
 
+def test_errors_in_a_copy_point_into_the_text_as_it_was_written_in_the_origin(host, world):
+    first = host.perform(world, hub.Call("fail", b"[]"))
+    copy = host.copied(world, "copy").id
+    copy_of_copy = host.copied(copy, "copy of copy").id
+    host.perform(world, hub.Purge("the origin goes"))
+    for one in (copy, copy_of_copy):
+        assert host.perform(one, hub.Call("fail", b"[]")).error == first.error
+    assert "(pw:" in first.error and ":7:" in first.error
+
+
 def test_the_check_of_a_copy_judges_its_changes(host, world):
     copy = host.copied(world, "copy").id
     rejected = host.perform(copy, hub.Develop("function times() { return 4 }", "no"))
