@@ -11,17 +11,18 @@ from engine.record import kinds
 
 FORMAT = """
 genesis: name engine engine_blob prelude_version heap request=None origin=None definitions=[]
+    sources=[]
 revision: n parent cause summary source commonjs rewritten heap prelude_version changes definitions logs fuel
     target=None forced=False request=None blessed=None
 unchanged: revision source commonjs summary logs fuel request=None blesses=None
 rejection: n base cause source commonjs summary kind reason check logs fuel request=None counterexample=None
     generator=None input=None target=None seed=None
 call: function args revision snapshot flick seed value failure writes logs fuel reruns incident=None
-    request=None path=[] answers=[] abandoned=[] looks=[] retries=None admitted=None
+    request=None path=[] answers=[] abandoned=[] looks=[] retries=None admitted=None asks_as=None
 preview: expression revision snapshot flick seed value failure undone logs fuel request=None function=None
     args=b'' path=[] answers=[] abandoned=[] looks=[] overlay=[]
 interrupted: incident operation subject args revision admitted_flick work deaths quarantined request=None
-    snapshot=0 seed=0
+    snapshot=0 seed=0 asks_as=None
 data-edit: write reason request=None
 describe: name=None archived=None frozen=None request=None read_bodies_kept_flicks=None
 purge: reason request=None
@@ -44,6 +45,7 @@ HeapRef: root blob
 Request: id hash
 Origin: world seq hash
 Definition: name kind version params doc source
+Developed: source commonjs
 Changes: added=[] changed=[] removed=[] globals=[]
 Blessed: held reason goldens
 Failure: kind error hint=None
