@@ -97,8 +97,12 @@ contracts: $(STAMPS)/dev
 bench: setup $(STAMPS)/dev $(STAMPS)/web-dev
 	$(BIN)/python -m tests.bench
 
+# Days of simulated time, and as many seeds as SOAK_SEEDS says, each lived twice; failures are shortened and told.
+SOAK_SEEDS ?= 1..10000
+
 soak: setup $(STAMPS)/dev $(STAMPS)/web-dev
 	$(PYTEST) -n $(WORKERS) -m soak
+	$(BIN)/python -m faults --seeds $(SOAK_SEEDS) --jobs $(WORKERS)
 
 MUTANTS ?=
 SEED ?= 0
