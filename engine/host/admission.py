@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 
 from engine import limits
 from engine.host import answers
+from engine.host.goldens import why_no_call
 from engine.host.images import HeapUnreadable
 from engine.host.parts import Parts
 from engine.host.runtime import Runtime
 from engine.host.shell import Shell
 from engine.hub import messages as hub
+from engine.hub import refusals
 from engine.ids import content_id
 from engine.io.disk import DiskFull
 
@@ -70,6 +74,9 @@ class Door:
                     error=f"there is no check {name}",
                     hint="`pw check list` lists the world's checks",
                 )
+            case hub.Pin(call=seq) if not self._is_known(runtime, request):
+                why_not = why_no_call(self._parts.ledger, runtime.id, seq)
+                return self.refused(refusals.not_a_call(seq, why_not)) if why_not is not None else None
             case hub.Call() | hub.Execute() if runtime.is_quarantined(operation):
                 return answers.Refused(
                     ok=False,
@@ -79,6 +86,11 @@ class Door:
                     hint="see `pw incidents`; a new revision of the world lifts the quarantine",
                 )
         return None
+
+    def _is_known(self, runtime: Runtime, request: hub.Request | None) -> bool:
+        """Whether it was asked under this request id before: then it is answered as it was."""
+        now_flicks = self._shell.clock.now_flicks()
+        return request is not None and runtime.hub.requests.find(request.id, now_flicks) is not None
 
     def refused(self, refusal: hub.Refusal) -> answers.OperationAnswer:
         """The hub's refusal in the client's words."""
@@ -121,6 +133,9 @@ def _asked(operation: hub.Operation) -> bytes:
     names = [name for name in operation.__slots__ if (type(operation), name) not in _NOT_ASKED]
     if isinstance(operation, hub.Develop) and not operation.gate:
         names.remove("gate")  # what it was asked before there was a gate
+    if isinstance(operation, hub.Call):
+        # A retry of what another world had asked for begins here, and asks the same of others by a shorter way.
+        operation = dataclasses.replace(operation, path=())
     fields = [type(operation).__name__] + [getattr(operation, name) for name in names]
     return msgspec.msgpack.encode([_plain(field) for field in fields])
 

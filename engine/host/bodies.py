@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
 
-from engine.host.goldens import Judged, attempted_by
+from engine.host import golden_bodies
+from engine.host.drafting import Attempted, attempted, cause_of, request_of, summary_of
 from engine.hub import messages as hub
-from engine.logic import CallOutcome, Catalogue, Check
+from engine.logic import CallOutcome, Check
 from engine.record import kinds
-
-
-@dataclass(frozen=True, slots=True)
-class Attempted:
-    """What an attempt's job hands to its draft: everything of the record that the hub does not number."""
-
-    source: str
-    commonjs: str | None
-    rewritten: str
-    changes: kinds.Changes
-    definitions: list[kinds.Definition]
-    logs: list[str]
-    fuel: int
-    catalogue: Catalogue
-    prelude_version: int
-    heap: kinds.HeapRef | None = None
-    kind: str = ""
-    reason: str = ""
-    check: str | None = None
-    counterexample: str | None = None
-    generator: str | None = None
-    input: bytes | None = None
-    judged: Judged | None = None
-    held: kinds.Held | None = None
-    """The held change that is attempted once more, if it is one."""
 
 
 def body_of(draft: hub.Draft) -> kinds.Body:
@@ -44,7 +18,7 @@ def body_of(draft: hub.Draft) -> kinds.Body:
 
 def _revision(draft: hub.Draft) -> kinds.Body:
     attempt: Attempted = draft.detail
-    operation = _attempted(draft)
+    operation = attempted(draft)
     assert draft.number is not None and attempt.heap is not None, (
         "an accepted attempt has a number and a heap"
     )
@@ -52,8 +26,8 @@ def _revision(draft: hub.Draft) -> kinds.Body:
     return kinds.Revision(
         n=draft.number,
         parent=draft.revision,
-        cause=_cause(operation),
-        summary=_summary(operation),
+        cause=cause_of(operation),
+        summary=summary_of(operation),
         source=attempt.source,
         commonjs=attempt.commonjs,
         rewritten=attempt.rewritten,
@@ -65,7 +39,7 @@ def _revision(draft: hub.Draft) -> kinds.Body:
         fuel=attempt.fuel,
         target=rollback.revision if rollback else None,
         forced=rollback.force if rollback else False,
-        request=_request(draft),
+        request=request_of(draft),
         blessed=attempt.judged.blessed if attempt.judged else None,
     )
 
@@ -76,31 +50,33 @@ def _unchanged(draft: hub.Draft) -> kinds.Body:
         revision=draft.revision,
         source=attempt.source,
         commonjs=attempt.commonjs,
-        summary=_summary(_attempted(draft)),
+        summary=summary_of(attempted(draft)),
         logs=attempt.logs,
         fuel=attempt.fuel,
-        request=_request(draft),
+        request=request_of(draft),
         blesses=draft.operation.held if isinstance(draft.operation, hub.Bless) else None,
     )
 
 
 def _rejection(draft: hub.Draft) -> kinds.Body:
+    if isinstance(draft.operation, hub.Pin):
+        return golden_bodies.refused_pin(draft, draft.operation)
     attempt: Attempted = draft.detail
-    operation = _attempted(draft)
+    operation = attempted(draft)
     assert draft.number is not None, "a rejection is numbered"
     return kinds.Rejection(
         n=draft.number,
         base=draft.revision,
-        cause=_cause(operation),
+        cause=cause_of(operation),
         source=attempt.source,
         commonjs=attempt.commonjs,
-        summary=_summary(operation),
+        summary=summary_of(operation),
         kind=attempt.kind,
         reason=attempt.reason,
         check=attempt.check,
         logs=attempt.logs,
         fuel=attempt.fuel,
-        request=_request(draft),
+        request=request_of(draft),
         counterexample=attempt.counterexample,
         generator=attempt.generator,
         input=attempt.input,
@@ -128,13 +104,14 @@ def _call(draft: hub.Draft) -> kinds.Body:
         fuel=outcome.fuel,
         reruns=draft.reruns,
         incident=draft.number,
-        request=_request(draft),
+        request=request_of(draft),
         path=list(operation.path),
         answers=_answers(draft),
         abandoned=list(outcome.abandoned),
         looks=[kinds.Look(look.what, look.world, look.answer, look.refused) for look in outcome.looks],
         retries=operation.retries,
         admitted=operation.admitted,
+        asks_as=draft.asks_as,
     )
 
 
@@ -154,7 +131,7 @@ def _preview(draft: hub.Draft) -> kinds.Body:
         undone=[kinds.Write(key, value) for key, value in outcome.writes],
         logs=list(outcome.logs),
         fuel=outcome.fuel,
-        request=_request(draft),
+        request=request_of(draft),
         function=called.function if called else None,
         args=called.args if called else b"",
         path=list(called.path) if called else [],
@@ -173,14 +150,14 @@ def _interrupted(draft: hub.Draft) -> kinds.Body:
     """
     assert draft.number is not None
     body: kinds.Interrupted = draft.detail
-    return msgspec.structs.replace(body, incident=draft.number, request=_request(draft))
+    return msgspec.structs.replace(body, incident=draft.number, request=request_of(draft))
 
 
 def _data_edit(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.EditData)
     return kinds.DataEdit(
-        write=kinds.Write(operation.key, operation.value), reason=operation.reason, request=_request(draft)
+        write=kinds.Write(operation.key, operation.value), reason=operation.reason, request=request_of(draft)
     )
 
 
@@ -192,7 +169,7 @@ def _data_restored(draft: hub.Draft) -> kinds.Body:
         prefix=operation.prefix,
         reason=operation.reason,
         writes=_writes(draft.writes),
-        request=_request(draft),
+        request=request_of(draft),
     )
 
 
@@ -200,14 +177,14 @@ def _describe(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.Describe)
     return kinds.Describe(
-        name=operation.name, archived=operation.archived, frozen=operation.frozen, request=_request(draft)
+        name=operation.name, archived=operation.archived, frozen=operation.frozen, request=request_of(draft)
     )
 
 
 def _purge(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.Purge)
-    return kinds.Purge(reason=operation.reason, request=_request(draft))
+    return kinds.Purge(reason=operation.reason, request=request_of(draft))
 
 
 def _checkpoint(draft: hub.Draft) -> kinds.Body:
@@ -223,7 +200,7 @@ def _admitted(draft: hub.Draft) -> kinds.Body:
         flick=draft.flick,
         seed=draft.seed,
         path=list(operation.path),
-        request=_request(draft),
+        request=request_of(draft),
     )
 
 
@@ -235,7 +212,7 @@ def _incident_closed(draft: hub.Draft) -> kinds.Body:
         how=operation.how,
         reason=operation.reason,
         value=operation.value,
-        request=_request(draft),
+        request=request_of(draft),
     )
 
 
@@ -249,65 +226,20 @@ def _check_enrolled(draft: hub.Draft) -> kinds.Body:
         inputs=list(check.inputs),
         seed=check.seed,
         revision=draft.revision,
-        request=_request(draft),
+        request=request_of(draft),
     )
 
 
 def _check_removed(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.RemoveCheck)
-    return kinds.CheckRemoved(name=operation.name, reason=operation.reason, request=_request(draft))
-
-
-def _golden_pinned(draft: hub.Draft) -> kinds.Body:
-    """`detail` is the body but for what the hub gives."""
-    assert draft.number is not None, "a golden is numbered"
-    body: kinds.GoldenPinned = draft.detail
-    return msgspec.structs.replace(body, n=draft.number, request=_request(draft))
-
-
-def _golden_unpinned(draft: hub.Draft) -> kinds.Body:
-    operation = draft.operation
-    assert isinstance(operation, hub.Unpin)
-    return kinds.GoldenUnpinned(
-        golden=operation.golden, reason=operation.reason, request=_request(draft)
-    )
-
-
-def _held(draft: hub.Draft) -> kinds.Body:
-    attempt: Attempted = draft.detail
-    operation, judged = _attempted(draft), attempt.judged
-    assert draft.number is not None and judged is not None, "what is held has a number and a reason"
-    return kinds.Held(
-        n=draft.number,
-        base=draft.revision,
-        cause=_cause(operation),
-        source=attempt.source,
-        commonjs=attempt.commonjs,
-        summary=_summary(operation),
-        target=operation.revision if isinstance(operation, hub.Rollback) else None,
-        root=judged.root,
-        changes=attempt.changes,
-        goldens=judged.goldens,
-        differs=judged.differs,
-        tried_until=judged.tried_until,
-        logs=attempt.logs,
-        fuel=attempt.fuel,
-        replaces=attempt.held.n if attempt.held else None,
-        request=_request(draft),
-    )
-
-
-def _held_rejected(draft: hub.Draft) -> kinds.Body:
-    operation = draft.operation
-    assert isinstance(operation, hub.RejectHeld)
-    return kinds.HeldRejected(held=operation.held, reason=operation.reason, request=_request(draft))
+    return kinds.CheckRemoved(name=operation.name, reason=operation.reason, request=request_of(draft))
 
 
 def _granted(draft: hub.Draft) -> kinds.Body:
     operation = draft.operation
     assert isinstance(operation, hub.Grant)
-    return kinds.Granted(worlds=sorted(operation.worlds), request=_request(draft))
+    return kinds.Granted(worlds=sorted(operation.worlds), request=request_of(draft))
 
 
 def _page_set(draft: hub.Draft) -> kinds.Body:
@@ -317,7 +249,7 @@ def _page_set(draft: hub.Draft) -> kinds.Body:
         access=operation.access,
         functions=sorted(operation.functions),
         link_hash=operation.link_hash,
-        request=_request(draft),
+        request=request_of(draft),
     )
 
 
@@ -339,37 +271,11 @@ _MAKERS = {
     "check-removed": _check_removed,
     "granted": _granted,
     "page-set": _page_set,
-    "golden-pinned": _golden_pinned,
-    "golden-unpinned": _golden_unpinned,
-    "held": _held,
-    "held-rejected": _held_rejected,
+    "golden-pinned": golden_bodies.golden_pinned,
+    "golden-unpinned": golden_bodies.golden_unpinned,
+    "held": golden_bodies.held,
+    "held-rejected": golden_bodies.held_rejected,
 }
-
-
-def _attempted(draft: hub.Draft) -> hub.Operation:
-    """What was attempted: of a blessing, the change that was held."""
-    if isinstance(draft.operation, hub.Bless):
-        held = draft.detail.held
-        assert held is not None, "a blessing is of a held change"
-        return attempted_by(held)
-    return draft.operation
-
-
-def _cause(operation: hub.Operation) -> str:
-    causes = {hub.Develop: "develop", hub.Rollback: "rollback", hub.Upgrade: "upgrade", hub.Enrol: "check"}
-    return causes[type(operation)]
-
-
-def _summary(operation: hub.Operation) -> str:
-    if isinstance(operation, hub.Rollback):
-        return operation.reason
-    if isinstance(operation, hub.Enrol):
-        return f"check {operation.name}"
-    return operation.summary if isinstance(operation, hub.Develop) else "prelude upgraded"
-
-
-def _request(draft: hub.Draft) -> kinds.Request | None:
-    return kinds.Request(draft.request.id, draft.request.hash) if draft.request else None
 
 
 def _answers(draft: hub.Draft) -> list[kinds.PeerAnswer]:

@@ -132,6 +132,14 @@ class Pinned(_Shape, frozen=True, tag_field="status", tag="pinned"):
     outcome: OutcomeRow
 
 
+class RefusedPin(_Shape, frozen=True, tag_field="status", tag="refused"):
+    """A call is not pinned: 422. Why is kept as a rejection."""
+
+    rejection: int
+    kind: str
+    reason: str
+
+
 class Held(_Shape, frozen=True, omit_defaults=False, tag_field="status", tag="held"):
     """The attempt would change results: 202, and no revision before `id` is blessed.
 
@@ -182,7 +190,7 @@ class WouldReject(_Shape, frozen=True, tag_field="status", tag="rejected"):
     input: msgspec.Raw | None = None
 
 
-Triaged = Pinned | Held
+Triaged = Pinned | RefusedPin | Held
 
 
 def pinned(world: str, body: kinds.GoldenPinned) -> Pinned:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from engine import limits, logic
+from engine.host.ledger import LedgerReads
 from engine.host.parts import JobParts
 from engine.host.rerunning import Case
 from engine.host.runtime import Runtime
-from engine.host.trying import Ground, Trial, compare_goldens
+from engine.host.trying import DEPENDS_ON_MORE, Ground, Trial, compare_goldens
 from engine.hub import messages as hub
-from engine.hub import refusals
 from engine.record import kinds
 from engine.record.canonical import to_bytes
 from engine.record.golden_kinds import Blessed, Difference, GoldenPinned, Held, Outcome
@@ -32,6 +34,14 @@ class Judged:
     @property
     def is_to_be_held(self) -> bool:
         return self.blessed is None and bool(self.goldens or self.differs)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPin:
+    """Why a call is not pinned, for its record."""
+
+    kind: str
+    reason: str
 
 
 class Goldens:
@@ -83,42 +93,55 @@ class Goldens:
             if golden.call == pin.call:
                 assert golden.golden is not None, "what is pinned has a number"
                 return hub.AttemptDone(job.op, "existing", None, runtime.golden_seqs[golden.golden])
-        case = self._case(runtime, pin.call)
-        if isinstance(case, hub.Refusal):
-            return hub.AttemptDone(job.op, "refused", case)
-        now = Ground(self._parts, runtime).run(image, case)
+        ground = Ground(self._parts, runtime)
+        why_not = why_no_call(self._parts.ledger, runtime.id, pin.call)
+        if why_not is not None:  # it was one when it was asked for
+            return _refused(job, pin, "erased", why_not)
+        found = ground.call_at(pin.call)
+        assert found is not None and isinstance(found[1], kinds.Call), "it is one"
+        case = ground.case_of(pin.call, found[1])
+        if isinstance(case, str):
+            return _refused(job, pin, "differs", case)
+        now = ground.run(image, case)
         if not is_same_result(case.outcome, now):
-            return hub.AttemptDone(job.op, "refused", refusals.differs(pin.call, said(now)))
+            # What it comes to is not said: rejections stay in recordings that leave results out.
+            return _refused(
+                job, pin, "differs", "it comes to something else at the head; call it again, pin that"
+            )
         body = _pinned(case, pin, now)
-        size_bytes = len(to_bytes(body))
-        if size_bytes > limits.GOLDEN_BYTES_MAX:
-            what = "what it takes to run it again, in bytes,"
-            refusal = refusals.golden_too_large(what, size_bytes, limits.GOLDEN_BYTES_MAX)
-            return hub.AttemptDone(job.op, "refused", refusal)
-        fuel = now.fuel + sum(golden.outcome.fuel for golden in runtime.goldens.values())
-        if fuel > limits.TRIED_FUEL_MAX:
-            what = "with it the fuel of this world's pinned calls"
-            refusal = refusals.golden_too_large(what, fuel, limits.TRIED_FUEL_MAX)
-            return hub.AttemptDone(job.op, "refused", refusal)
+        too_much = self._too_much(runtime, body)
+        if too_much is not None:
+            return _refused(job, pin, "size", too_much)
         return hub.AttemptDone(job.op, "pinned", body)
 
-    def _case(self, runtime: Runtime, seq: int) -> Case | hub.Refusal:
-        ground = Ground(self._parts, runtime)
-        found = ground.call_at(seq)
-        if found is None:
-            return refusals.not_a_call(
-                seq, f"is not there: world {runtime.id} has 0 to {runtime.hub.durable_seq}"
-            )
-        kind, body = found
-        if kind != "call":
-            return refusals.not_a_call(seq, f"is no call but a record of kind {kind}")
-        if body is None:
-            return refusals.not_a_call(seq, "is a call whose body was erased")
-        assert isinstance(body, kinds.Call), "a record of a kind has a body of it"
-        if body.failure is not None and body.failure.kind == "missing":
-            return refusals.not_a_call(seq, "is a call of what was not defined")
-        case = ground.case_of(seq, body)
-        return refusals.not_a_call(seq, f"cannot be pinned: {case}") if isinstance(case, str) else case
+    def _too_much(self, runtime: Runtime, body: GoldenPinned) -> str | None:
+        """Why a pin takes more than it may: its bytes without what the operator says, or the fuel of all of them."""
+        size_bytes = len(to_bytes(msgspec.structs.replace(body, name="", reason="")))
+        if size_bytes > limits.GOLDEN_BYTES_MAX:
+            return f"to run it again takes {size_bytes} bytes; at most {limits.GOLDEN_BYTES_MAX} are kept"
+        fuel = body.outcome.fuel + sum(golden.outcome.fuel for golden in runtime.goldens.values())
+        if fuel > limits.TRIED_FUEL_MAX:
+            return f"with it the pinned calls of this world take {fuel} fuel; at most {limits.TRIED_FUEL_MAX}"
+        return None
+
+
+def why_no_call(ledger: LedgerReads, world: str, seq: int) -> str | None:
+    """Why a record is no call that can be pinned, as far as it says itself; None where it is one."""
+    with ledger.lock:
+        row = ledger.read().record(world, seq)
+    if row is None:
+        return "is not there"
+    if row.kind != "call":
+        return f"is no call but a record of kind {row.kind}"
+    body = ledger.body_of(row.cursor)
+    if body is None:
+        return "is a call whose body was erased"
+    assert isinstance(body, kinds.Call), "a record of a kind has a body of it"
+    if body.failure is not None and body.failure.kind == "missing":
+        return "is a call of what was not defined"
+    if body.failure is not None and body.failure.kind in DEPENDS_ON_MORE:
+        return f"ended as a {body.failure.kind}, which running it alone does not repeat"
+    return None
 
 
 def attempted_by(held: Held) -> hub.Develop | hub.Rollback | hub.Upgrade:
@@ -131,15 +154,8 @@ def attempted_by(held: Held) -> hub.Develop | hub.Rollback | hub.Upgrade:
     return hub.Develop(held.source, held.summary, held.commonjs)
 
 
-def said(outcome: Outcome) -> str:
-    """An outcome in a few words."""
-    if outcome.stopped is not None:
-        return outcome.stopped
-    if outcome.failure is not None:
-        return outcome.failure.error.split("\n", 1)[0]
-    text = (outcome.value or b"a large result").decode("utf-8", "replace")
-    shown = text if len(text) <= limits.CHECK_SHOWN_CHARS_MAX else text[: limits.CHECK_SHOWN_CHARS_MAX] + "…"
-    return f"{shown}, {len(outcome.writes)} writes" if outcome.writes else shown
+def _refused(job: hub.RunJob, pin: hub.Pin, kind: str, reason: str) -> hub.Event:
+    return hub.AttemptDone(job.op, "rejected", RefusedPin(kind, f"record {pin.call}: {reason}"))
 
 
 def _pinned(case: Case, pin: hub.Pin, now: Outcome) -> GoldenPinned:

@@ -27,7 +27,7 @@ from engine.host.past import PastLooks
 from engine.host.peers import Session, answered
 from engine.host.reads import Reads
 from engine.host.recordings import Recordings
-from engine.host.recovery import HOST, recover
+from engine.host.recovery import HOST, Again, recover
 from engine.host.replies import answer_of
 from engine.host.runtime import Runtime, Runtimes
 from engine.host.shell import Failed, Shell
@@ -53,6 +53,7 @@ class _Op:
     done: Done
     slot: int | None = None
     told: bool = False  # its client has an answer
+    asks_as: str | None = None
     session: Session | None = None
     """Of a preview: what it would have written in the worlds that it reached."""
 
@@ -109,14 +110,12 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         again = self._as_before(runtime, operation)
         self.admit(runtime, operation, actor=actor, request=request, done=done, again=again)
 
-    def _as_before(self, runtime: Runtime, operation: hub.Operation) -> tuple[int, int] | None:
-        """Flick and seed of the call that a retry makes again: what it asked of other worlds is not asked twice."""
+    def _as_before(self, runtime: Runtime, operation: hub.Operation) -> Again | None:
+        """What the call had that a retry makes again."""
         if not isinstance(operation, hub.Call) or operation.retries is None:
             return None
         body = self.parts.ledger.incident(runtime.id, operation.retries)
-        if isinstance(body, kinds.Interrupted):
-            return body.admitted_flick, body.seed
-        return (body.flick, body.seed) if body is not None else None
+        return Again.of_incident(body) if body is not None else None
 
     def admit(
         self,
@@ -126,25 +125,24 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         actor: str,
         request: hub.Request | None,
         done: Done,
-        again: tuple[int, int] | None = None,
+        again: Again | None = None,
     ) -> None:
-        """The part of `submit` behind the door; the host's own operations enter here.
-
-        `again` are the flick and the seed of an operation that an earlier process admitted.
-        """
+        """The part of `submit` behind the door; the host's own operations enter here, and what is made `again`."""
         op = self._next_op
         self._next_op += 1
         session = Session() if isinstance(operation, hub.Execute) else None
         if isinstance(operation, hub.TryCall):
             session = operation.session
-        self._ops[op] = _Op(operation, actor, request, done, session=session)
         if self.door.draining:  # a late call of another world: it must end before the log is sealed
             self._draining[runtime.id] = None
         clock = self.shell.clock
         now_flicks = clock.now_flicks()
-        flick, seed = again or (now_flicks, int.from_bytes(self.parts.entropy.draw(8), "little"))
-        admit = hub.Admit(op, operation, actor, request, flick, clock.monotonic_flicks(), seed, now_flicks)
-        self._feed(runtime, admit)
+        flick, seed, asks_as = again or Again(
+            now_flicks, int.from_bytes(self.parts.entropy.draw(8), "little")
+        )
+        self._ops[op] = _Op(operation, actor, request, done, session=session, asks_as=asks_as)
+        times = flick, clock.monotonic_flicks(), seed, now_flicks
+        self._feed(runtime, hub.Admit(op, operation, actor, request, *times, asks_as=asks_as))
         if self.door.draining and not runtime.hub.draining:  # opened since the drain began, by this late call
             self._feed(runtime, hub.Drain())
 
@@ -236,7 +234,7 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         op = self._ops[job.op]
         if op.slot is None and op.actor != HOST:
             try:
-                op.slot = self.parts.inflight.add(runtime.work_of(job, op.request))
+                op.slot = self.parts.inflight.add(runtime.work_of(job, op.request, op.asks_as))
             except DiskError as error:  # what leaves no trace must not start
                 self.door.storage_failed(error)
                 self._feed(runtime, hub.JobLost(job.op, str(error)))
@@ -307,7 +305,9 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
             if isinstance(body, kinds.Revision):
                 runtime.catalogue = draft.detail.catalogue  # the change lock is held until it is durable
             op = self._ops.get(draft.op)
-            is_outcome = draft.kind != "admitted"  # whose operation goes on: its slot must not name this record
+            is_outcome = (
+                draft.kind != "admitted"
+            )  # whose operation goes on: its slot must not name this record
             if op is not None and effect.urgent and draft.actor != HOST and is_outcome:
                 self._mark_drafted(runtime, op, draft)
             self._writer.put(
@@ -323,7 +323,7 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         """Note which record an operation is about to become. Where that fails recovery compares flick and seed."""
         with contextlib.suppress(DiskError):
             if op.slot is None:
-                op.slot = self.parts.inflight.add(runtime.work_of(draft, op.request))
+                op.slot = self.parts.inflight.add(runtime.work_of(draft, op.request, op.asks_as))
             self.parts.inflight.drafted(op.slot, draft.seq)
 
     def _answer(self, runtime: Runtime, effect: hub.Answer) -> None:

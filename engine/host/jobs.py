@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import Any, cast
 
 from engine import limits, logic
-from engine.host.bodies import Attempted
+from engine.host.drafting import Attempted
 from engine.host.goldens import Goldens, attempted_by
 from engine.host.page_results import PAGE_FUNCTION, judged
 from engine.host.parts import JobParts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from engine.host import answers
 from engine.host.api import Done
@@ -11,11 +11,28 @@ from engine.host.parts import Parts
 from engine.host.runtime import Runtime, Runtimes
 from engine.hub import messages as hub
 from engine.ids import PEER_REQUEST_PREFIX
+from engine.record import kinds
 
 HOST = "host"
 """The actor of what the host does of itself; nobody waits for it, so it needs no place in the in-flight file."""
 RECOVERY = "recovery"
 """The actor of an operation that an earlier process admitted."""
+
+
+class Again(NamedTuple):
+    """What an operation had that is made again: its flick, its seed, and the name under which it asked other worlds."""
+
+    flick: int
+    seed: int
+    asks_as: str | None = None
+
+    @classmethod
+    def of_incident(cls, body: kinds.Call | kinds.Interrupted) -> Again:
+        """So a retry asks what the call asked, and no other world does its part twice (Invariant 11)."""
+        flick = body.admitted_flick if isinstance(body, kinds.Interrupted) else body.flick
+        request = body.request
+        made_of_request = hub.Request(request.id, request.hash).asks_as if request is not None else None
+        return cls(flick, body.seed, body.asks_as or made_of_request or hub.asked_as(flick, body.seed))
 
 
 class Admit(Protocol):
@@ -29,7 +46,7 @@ class Admit(Protocol):
         actor: str,
         request: hub.Request | None,
         done: Done,
-        again: tuple[int, int] | None = None,
+        again: Again | None = None,
     ) -> Any: ...
 
 
@@ -43,16 +60,17 @@ def recover(parts: Parts, runtimes: Runtimes, admit: Admit) -> None:
         runtime = runtimes.get(left.work.world)
         assert runtime is not None, "an unsettled operation is of a world in the log"
         ended.append((runtime.id, left.work.flick, left.work.seed))
-        request = left.work.request
+        request, asks_as = left.work.request, left.work.asks_as
         if runtime.was_admitted(left.work.flick, left.work.seed):
             request = None  # the record that admitted it has it
         elif request is not None and request.id.startswith(PEER_REQUEST_PREFIX):
+            asks_as = asks_as or hub.Request(request.id, request.hash).asks_as
             request = None  # nothing of it counts: its caller, if it is run again, asks again
         deaths = parts.ledger.deaths(runtime.id, left.work.work)
         admit(
             runtime,
             hub.Interrupt(
-                left.body(deaths_before=deaths),
+                left.body(deaths_before=deaths, asks_as=asks_as),
                 hub.Request(request.id, request.hash) if request else None,
             ),
             actor=HOST,
@@ -77,7 +95,7 @@ def _run_unsettled(parts: Parts, runtimes: Runtimes, admit: Admit, ended: list[t
                 actor=RECOVERY,
                 request=None,
                 done=lambda _: None,
-                again=(body.flick, body.seed),
+                again=Again(body.flick, body.seed),
             )
 
 

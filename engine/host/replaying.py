@@ -253,6 +253,7 @@ class _Walk:
             getattr(body, "seed", None) or 0,
             header.flick,
             getattr(body, "reruns", 0),
+            getattr(body, "asks_as", None),
         )
         if header.kind == "admitted":
             self._admitted.add(op)

@@ -14,6 +14,7 @@ from engine.logic import PRELUDE_VERSION
 from engine.record import kinds
 
 _CHECK_SUMMARY = "check "
+_PIN_SUMMARY = "pin "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def _rejection(body: kinds.Rejection) -> hub.Operation:
         return hub.Rollback(body.base if body.target is None else body.target, body.summary)
     if body.cause == "upgrade":
         return hub.Upgrade()
+    if body.cause == "pin":
+        return hub.Pin(int(body.summary.removeprefix(_PIN_SUMMARY)), "", "")
     if body.cause == "check":
         name = body.summary.removeprefix(_CHECK_SUMMARY)
         return hub.Enrol(name, body.source, body.counterexample or "", body.generator)
@@ -94,6 +97,8 @@ def _cannot_reject(body: kinds.Rejection) -> str | None:
         return "a refused check whose record does not say its seed"
     if body.cause == "upgrade":
         return "an upgrade that was refused"
+    if body.cause == "pin":
+        return "a call that was not pinned"
     return None
 
 

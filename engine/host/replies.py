@@ -28,6 +28,8 @@ def answer_of(body: kinds.Body, *, world: str, seq: int) -> answers.OperationAns
             )
         case kinds.CheckEnrolled():
             return answers.Enrolled(check=check_row(body))
+        case kinds.Rejection(cause="pin"):
+            return golden_answers.RefusedPin(rejection=body.n, kind=body.kind, reason=body.reason)
         case kinds.GoldenPinned():
             return golden_answers.pinned(world, body)
         case kinds.Held():

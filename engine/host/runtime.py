@@ -174,7 +174,7 @@ class Runtime:
     def is_quarantined(self, operation: hub.Operation) -> bool:
         return bool(self.quarantined) and work_key(self.id, operation, self.head) in self.quarantined
 
-    def work_of(self, work: hub.RunJob | hub.Draft, request: hub.Request | None) -> Work:
+    def work_of(self, work: hub.RunJob | hub.Draft, request: hub.Request | None, asks_as: str | None) -> Work:
         """What the in-flight file remembers of an operation that runs or is about to be recorded."""
         operation = work.operation
         return Work(
@@ -188,6 +188,7 @@ class Runtime:
             seed=work.seed,
             work=work_key(self.id, operation, work.revision),
             request=kinds.Request(request.id, request.hash) if request else None,
+            asks_as=asks_as,
         )
 
 

@@ -23,7 +23,7 @@ from engine.record.goldens import Comparison, compare, is_same_result, kept, kep
 from engine.record.moments import RollingData, data_at
 
 FUEL_SPENT = "not tried: the calls before it took all the fuel that there is for this"
-_DEPENDS_ON_MORE = ("conflict", "trap")
+DEPENDS_ON_MORE = ("conflict", "trap")
 """Failures that came of what is not recorded: other calls of the same moment, the engine's own faults."""
 
 
@@ -108,7 +108,7 @@ class Ground:
     def case_of(self, seq: int, body: kinds.Call) -> Case | str:
         """A recorded call as a case, or why it cannot be run again."""
         failure = body.failure
-        if failure is not None and failure.kind in _DEPENDS_ON_MORE:
+        if failure is not None and failure.kind in DEPENDS_ON_MORE:
             return f"it ended as a {failure.kind}, which running it alone does not repeat"
         case = Case(
             call=seq,

@@ -122,10 +122,6 @@ def attempt_done(world: World, event: AttemptDone, effects: list[Effect]) -> Non
         world.change = None
         answer(world, op, effects, event.seq)
         return
-    elif event.verdict == "refused":
-        world.change = None
-        refuse(world, op, effects, event.detail)
-        return
     else:
         assert op.revision == world.revision, "the head stays while the change lock is held"
         kind = _ATTEMPT_KINDS[event.verdict]

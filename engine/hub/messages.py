@@ -35,6 +35,7 @@ from engine.hub.operations import (  # noqa: F401  who speaks with a hub finds a
     TryCall,
     Unpin,
     Upgrade,
+    asked_as,
 )
 
 # ---- events ------------------------------------------------------------------------------------------------
@@ -45,7 +46,8 @@ class Admit:
     """An operation arrived. `seed` was drawn for it and is used if it starts; `flick` is what its clock says.
 
     That is when it arrived, unless it is run again as it ran before: `arrived_flick` says then when. `rerun` counts
-    the runs that a replay leaves out, since the last one alone was recorded.
+    the runs that a replay leaves out, since the last one alone was recorded. `asks_as` is the name under which a call
+    that is made again has asked other worlds before, where that is neither its request's nor made of flick and seed.
     """
 
     op: int
@@ -57,6 +59,7 @@ class Admit:
     seed: int
     arrived_flick: int | None = None
     rerun: int = 0
+    asks_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class AttemptDone:
 
     op: int
     # "accepted", "unchanged", "rejected", "held"; of an enrolment "enrolled", "existing", "rejected"; of a pin
-    # "pinned", "existing", "refused": then `detail` is the Refusal.
+    # "pinned", "existing", "rejected".
     verdict: str
     detail: Any
     seq: int | None = None
@@ -271,6 +274,7 @@ class Draft:
     failure: str | None  # set by the hub alone: "conflict"
     detail: Any
     answers: tuple[Answered, ...] = ()  # of other worlds, in the order in which the operation heard them
+    asks_as: str | None = None  # where `request` does not say it
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.ids import content_id
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -12,6 +14,16 @@ class Request:
 
     id: str
     hash: str
+
+    @property
+    def asks_as(self) -> str:
+        """The name under which its operation asks other worlds, however often it is asked (Invariant 11)."""
+        return content_id(f"{self.hash} {self.id}".encode("utf-8", "surrogatepass"))
+
+
+def asked_as(flick: int, seed: int) -> str:
+    """The name under which an operation without a request id asks other worlds."""
+    return f"{flick} {seed}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from engine.ids import PEER_REQUEST_PREFIX, content_id
 
 def request_id_of(world: World, op: Op, ask: Ask) -> str:
     """The request id of a call of another world: the same whenever the operation asks the same again."""
-    asked = [world.id, op.flick, op.seed, ask.world, ask.function, content_id(ask.args), ask.ordinal]
+    asked = [world.id, op.asking_name, ask.world, ask.function, content_id(ask.args), ask.ordinal]
     return PEER_REQUEST_PREFIX + content_id(json.dumps(asked).encode())
 
 

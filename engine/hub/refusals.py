@@ -19,7 +19,6 @@ CODES = (
     "size",
     "no-golden",
     "not-a-call",
-    "differs",
     "too-many",
     "closed",
     "request-conflict",
@@ -135,20 +134,6 @@ def golden_closed(n: int) -> Refusal:
 
 def not_a_call(seq: int, reason: str) -> Refusal:
     return Refusal("not-a-call", f"call: record {seq} {reason}", hint="`pw log` lists the world's records")
-
-
-def differs(seq: int, now: str) -> Refusal:
-    return Refusal(
-        "differs",
-        f"call: record {seq} comes to something else at the head: {now}",
-        hint="what is pinned must hold now; pin a newer call",
-    )
-
-
-def golden_too_large(what: str, size: int, size_max: int) -> Refusal:
-    return Refusal(
-        "size", f"call: {what} is {size}; at most {size_max} is allowed", hint="pin a call that needs less"
-    )
 
 
 def too_many_goldens() -> Refusal:

@@ -32,6 +32,7 @@ from engine.hub.messages import (
     Purge,
     Refusal,
     TryCall,
+    asked_as,
 )
 from engine.hub.requests import Requests
 from engine.hub.talk import Talk
@@ -66,6 +67,7 @@ class Op:
     __slots__ = (
         "actor",
         "arrived_flick",
+        "asks_as",
         "flick",
         "held",
         "id",
@@ -90,10 +92,10 @@ class Op:
         self.flick = arrival.flick  # what its clock says
         self.arrived_flick = arrived_flick(arrival)
         self.seed = arrival.seed
+        self.asks_as = arrival.asks_as
         self.phase = "arrived"
-        self.lets_go = (
-            False  # of its request id: another world's call failed, did nothing, and may be asked again
-        )
+        # Of its request id: another world's call failed, did nothing, and may be asked again.
+        self.lets_go = False
         self.revision = 0  # what it runs, or ran, on
         self.snapshot = 0  # the durable sequence that it reads, or read
         self.rerun = arrival.rerun
@@ -108,6 +110,16 @@ class Op:
     def is_durably_admitted(self) -> bool:
         """It ends in a recorded outcome even if this process does not live to see it (Invariant 16)."""
         return type(self.operation) is Call and self.operation.admitted is not None
+
+    @property
+    def asking_name(self) -> str:
+        """Under which it asks other worlds: the same when a client asks again, if a crash took every trace of the first
+        time, and when it is run again that was durably admitted (Invariant 11)."""
+        if self.asks_as is not None:
+            return self.asks_as
+        if self.request is not None and not (type(self.operation) is Call and self.operation.asynchronous):
+            return self.request.asks_as
+        return asked_as(self.flick, self.seed)
 
     @property
     def retries(self) -> int | None:
@@ -294,6 +306,7 @@ def draft(
         failure,
         detail,
         tuple(op.talk.heard) if op.talk is not None else (),
+        op.asking_name if op.lets_go else op.asks_as,
     )
     world.pending.append(record)
     if closes is not None:
@@ -370,9 +383,7 @@ def check(world: World) -> None:
     if world.ops:
         free = world.slots < world.running_max
         if world.queue:
-            assert world.alone is not None or world.places_taken >= world.running_max, (
-                "a free slot is used"
-            )
+            assert world.alone is not None or world.places_taken >= world.running_max, "a free slot is used"
         if free:
             assert not world.ready, "a free slot is used by who has an answer"
             assert not world.queue_inner or (world.alone is not None and not world.alone_yields), (

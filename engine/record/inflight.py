@@ -38,7 +38,7 @@ _OUTCOMES: dict[str, tuple[str, ...]] = {
     "rollback": _ATTEMPTED,
     "upgrade": _ATTEMPTED,
     "bless": _ATTEMPTED,
-    "pin": ("golden-pinned",),
+    "pin": ("golden-pinned", "rejection"),
     "unpin": ("golden-unpinned",),
     "rejectheld": ("held-rejected",),
     "editdata": ("data-edit",),
@@ -71,6 +71,7 @@ class Work(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     seed: int
     work: str
     request: Request | None
+    asks_as: str | None = None
 
 
 class Leftover(msgspec.Struct, frozen=True):
@@ -80,11 +81,11 @@ class Leftover(msgspec.Struct, frozen=True):
     work: Work
     drafted_seq: int | None
 
-    def body(self, *, deaths_before: int) -> Interrupted:
+    def body(self, *, deaths_before: int, asks_as: str | None = None) -> Interrupted:
         """The record of its interruption, but for the incident's number.
 
-        `deaths_before` counts earlier ends of a process under the same work. Work that had ended before the process
-        did killed nothing.
+        `asks_as` is the name under which it asked other worlds, where its request does not say it. `deaths_before`
+        counts earlier ends of a process under the same work. Work that had ended before the process did killed nothing.
         """
         work = self.work
         deaths = deaths_before + (self.drafted_seq is None)
@@ -101,6 +102,7 @@ class Leftover(msgspec.Struct, frozen=True):
             request=work.request,
             snapshot=work.snapshot,
             seed=work.seed,
+            asks_as=asks_as,
         )
 
 

@@ -98,6 +98,12 @@ def test_a_held_change_is_rejected_and_a_result_unpinned(pw: Pw, shop: str) -> N
     assert pw("develop", shop, "-e", DEARER).stdout == "accepted as revision 2  ~price\n"
 
 
+def test_what_does_not_hold_now_is_refused_with_status_1(pw: Pw, shop: str) -> None:
+    pw("develop", shop, "-e", DEARER)
+    refused = pw("goldens", "pin", shop, "2", status=1).stderr
+    assert refused.startswith("refused (differs), kept as rejection 1: record 2: it comes to something else")
+
+
 def test_a_gated_develop_is_held_without_any_pin(pw: Pw, shop: str) -> None:
     held = pw("develop", shop, "-e", DEARER, "--gate", status=1)
     assert held.stderr.startswith(f"held as {shop}.1: ")

@@ -255,3 +255,48 @@ def test_a_retry_is_recorded_when_it_happened_and_its_clock_is_that_of_the_first
     first, last = [row.at for row in rows if row.kind == "call"]
     assert json.loads(bytes(retried.value)) < 946_684_800_000 + 60_000
     assert (first < "2000-01-01T00:01:00", last > "2000-01-01T01:00:00") == (True, True)
+
+
+def test_who_asks_again_under_its_request_id_after_a_power_loss_charges_nobody_twice(town: Town) -> None:
+    """The other world's part was durable, the caller's own record and the in-flight file were not."""
+    host, shop, rates = town.host, town.ids["shop"], town.ids["rates"]
+    host.settle()
+    heard: list[Any] = []
+    host.submit(shop, hub.Call("count", b"[]"), actor="operator", request_id="pay-1", done=heard.append)
+    before = host.parts.log.last(rates)
+    while host.parts.log.last(rates) == before:
+        assert host.shell.step()
+    host.kill()
+    assert not heard
+    again = Town("again", town.disk.after_power_loss("lost", seed=1))
+    assert again.data("rates")["n"] == 1 and again.data("shop") == {}
+    answer = again.call("shop", "count", request_id="pay-1")
+    assert isinstance(answer, answers.CallOk) and bytes(answer.value) == b"1"
+    assert again.data("rates")["n"] == 1, "its part was done before the power went"
+    again.call("shop", "count", request_id="pay-2")
+    assert again.data("rates")["n"] == 2
+
+
+MIDDLE = """
+async function sell() {
+  const [rates] = await worlds.list();
+  const n = await worlds.call(rates, "bump");
+  if (!data.get("open")) throw new Error("closed");
+  return n;
+}
+"""
+FRONT = "async function buy() { const [middle] = await worlds.list(); return await worlds.call(middle, 'sell') }"
+
+
+def test_a_retry_of_a_call_whose_peer_failed_after_asking_another_charges_that_one_once(town: Town) -> None:
+    town.world("middle", MIDDLE, grants=("rates",))
+    town.world("front", FRONT, grants=("middle",))
+    failed = town.call("front", "buy")
+    assert isinstance(failed, answers.CallFailed) and failed.incident == 1
+    assert town.data("rates")["n"] == 1
+    town.host.perform(town.ids["middle"], hub.EditData("open", b"true", "now"))
+    for name, function in (("front", "buy"), ("middle", "sell")):
+        retry = hub.Call(function, b"[]", retries=1)
+        answer = town.host.perform(town.ids[name], retry, request_id=f"retry-{name}")
+        assert isinstance(answer, answers.CallOk) and bytes(answer.value) == b"1", answer
+    assert town.data("rates")["n"] == 1
