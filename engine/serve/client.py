@@ -166,9 +166,10 @@ class Client(RecordingClient):
 
     def pin(
         self, world: str, call: int, *, name: str = "", reason: str = "", request_id: str | None = None
-    ) -> shapes.Pinned:
+    ) -> shapes.Pinned | shapes.RefusedPin:
         body = {"call": call, "name": name, "reason": reason}
-        return self._send("POST", path_of(world, "goldens"), body, request_id, shapes.Pinned)
+        value = self._change("POST", path_of(world, "goldens"), body, request_id)
+        return built(value, shapes.Pinned if value["status"] == "pinned" else shapes.RefusedPin)
 
     def unpin(self, world: str, n: int, *, reason: str, request_id: str | None = None) -> answers.Done:
         path = path_of(world, "goldens", str(n))

@@ -155,12 +155,19 @@ def test_the_same_call_is_pinned_once(host: SimulatedHost) -> None:
     assert first == again and states(host) == {1: "pinned"}
 
 
-def test_what_does_not_hold_at_the_head_is_not_pinned(host: SimulatedHost) -> None:
+def test_what_does_not_hold_at_the_head_is_not_pinned_and_that_is_kept_as_a_rejection(
+    host: SimulatedHost,
+) -> None:
     seq = call(host, "sell", 2)
     ask(host, hub.Develop(DEARER, "dearer"))
-    refused = ask(host, hub.Pin(seq, "", ""))
-    assert (refused.refused, states(host)) == ("differs", {})
-    assert "comes to something else at the head: 8, 1 writes" in refused.error
+    refused = ask(host, hub.Pin(seq, "", ""), "pin")
+    assert isinstance(refused, shapes.RefusedPin) and (refused.kind, states(host)) == ("differs", {})
+    assert refused.reason == f"record {seq}: it comes to something else at the head; call it again, pin that"
+    row = host.rejection(world_of(host), refused.rejection)
+    assert (row.kind, row.summary) == ("differs", f"pin {seq}")
+    ask(host, hub.Rollback(1, "back"))
+    assert ask(host, hub.Pin(seq, "", ""), "pin") == refused, "under its request id it is answered as it was"
+    assert isinstance(ask(host, hub.Pin(seq, "", "")), shapes.Pinned)
 
 
 def test_what_is_no_call_is_not_pinned(host: SimulatedHost) -> None:
@@ -175,9 +182,10 @@ def test_what_is_no_call_is_not_pinned(host: SimulatedHost) -> None:
         (missing, "is a call of what was not defined"),
         (999, "is not there"),
     ):
-        refused = ask(host, hub.Pin(seq, "", ""))
-        assert refused.refused == "not-a-call" and words in refused.error
-    assert states(host) == {}
+        for request_id in (None, f"pin {seq}"):
+            refused = ask(host, hub.Pin(seq, "", ""), request_id)
+            assert refused.refused == "not-a-call" and words in refused.error
+    assert states(host) == {} and host.rejections(world_of(host), limit=9, before=None).rejections == []
 
 
 def test_a_call_of_another_world_is_no_call_of_this_one(host: SimulatedHost) -> None:
@@ -230,7 +238,7 @@ def test_a_result_too_large_to_be_kept_is_pinned_by_its_hash(host: SimulatedHost
 def test_a_call_that_takes_too_much_to_run_again_is_not_pinned(host: SimulatedHost) -> None:
     ask(host, hub.Develop("function long(text) { return text.length }", "long"))
     refused = ask(host, hub.Pin(call(host, "long", "x" * limits.GOLDEN_BYTES_MAX), "", ""))
-    assert refused.refused == "size" and str(limits.GOLDEN_BYTES_MAX) in refused.error
+    assert refused.kind == "size" and str(limits.GOLDEN_BYTES_MAX) in refused.reason
     assert pin(host, "long", "x" * (limits.GOLDEN_BYTES_MAX - 1000)).golden == 1
 
 

@@ -67,6 +67,7 @@ def lived() -> tuple[SimulatedHost, str]:
     ask(hub.Bless(10, ""))
     ask(hub.Bless(11, ""))
     ask(hub.Unpin(1, "nobody sells"))
+    ask(hub.Pin(4, "another", "too late"), shapes.RefusedPin)
     ask(hub.Develop(times(6), "six", gate=True), shapes.Held)  # 12
     ask(hub.Bless(12, ""))
     ask(hub.Develop("throw new Error('zip')", "no good"))
@@ -93,7 +94,10 @@ def test_all_of_it_replays_and_is_compared(lived: tuple[SimulatedHost, str]) -> 
     kinds = {"golden-pinned", "golden-unpinned", "held", "held-rejected", "revision", "unchanged"}
     assert kinds <= set(replayed.compared)
     gated = "a change held for recorded calls, of which some may be erased since"
-    assert (replayed.compared["held"], replayed.taken_over) == (8, {gated: 1})
+    assert (replayed.compared["held"], replayed.taken_over) == (
+        8,
+        {gated: 1, "a call that was not pinned": 1},
+    )
 
 
 def test_it_replays_from_any_record_on(lived: tuple[SimulatedHost, str]) -> None:

@@ -11,7 +11,6 @@ from engine.hub.messages import (
     Bless,
     Develop,
     Pin,
-    Refusal,
     RejectHeld,
     Request,
     Rollback,
@@ -108,11 +107,10 @@ def test_a_storage_failure_leaves_what_was_held_as_it_was_and_gives_the_number_a
     assert kinds(bench) == [("held", 2), ("golden-pinned", 2)]
 
 
-def test_a_pin_that_does_not_hold_at_the_head_is_refused_and_leaves_nothing():
+def test_a_pin_that_does_not_hold_at_the_head_is_a_rejection_and_pins_nothing():
     bench = Bench()
-    op = bench.admit(PIN)
-    bench.feed(AttemptDone(op, "refused", Refusal("differs", "it comes to something else")))
-    assert code(bench, op) == "differs" and not bench.drafts and bench.world.change is None
+    attempt(bench, PIN, "rejected")
+    assert kinds(bench) == [("rejection", 1)] and not bench.world.goldens
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,21 @@ def test_a_pin_that_is_none_is_400_and_names_the_field(
     assert status == 400 and error in answer["error"]
 
 
+def test_a_result_that_does_not_hold_at_the_head_is_422_and_kept(
+    served: Served, client: Client, shop: str
+) -> None:
+    seq = sold(client, shop)
+    client.develop(shop, DEARER)
+    status, refused = ask(served, "POST", f"/api/worlds/{shop}/goldens", {"call": seq})
+    assert (status, refused["status"], refused["kind"], refused["rejection"]) == (
+        422,
+        "refused",
+        "differs",
+        1,
+    )
+    assert isinstance(client.pin(shop, seq), shapes.RefusedPin)
+
+
 def test_what_is_no_call_of_this_world_is_404(served: Served, client: Client, shop: str) -> None:
     client.execute(shop, "price(1)", request_id="a preview")
     for seq in (0, 1, client.world(shop).records - 1, 999):

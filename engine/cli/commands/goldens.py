@@ -12,8 +12,8 @@ import click
 import engine
 from engine.cli.commands.develop import show_attempt
 from engine.cli.differences import call_text, outcome_text, show_differences
-from engine.cli.output import changes_text, note, progress, say, show_logs, show_source, table
-from engine.cli.shared import NUMBER, ROWS, Command, ListingGroup, Pw
+from engine.cli.output import changes_text, note, progress, say, show_logs, show_source, table, warn
+from engine.cli.shared import NUMBER, ROWS, Command, ListingGroup, Pw, fail
 
 if TYPE_CHECKING:
     from engine.host.golden_answers import GoldenPage, GoldenRow, HeldRow
@@ -86,9 +86,16 @@ def show(pw: Pw, id: str) -> None:
 @click.option("--request-id", help="Asked again under the same id, nothing is done twice.")
 def pin(pw: Pw, world: str, call: int, name: str, reason: str, request_id: str | None) -> None:
     """Pin what the recorded CALL (a record's number: `pw log`) of WORLD came to."""
+    from engine.host.golden_answers import RefusedPin
+
     with progress("running it again"):
         pinned = pw.client.pin(pw.world(world), call, name=name, reason=reason, request_id=request_id)
-    if not pw.show_raw():
+    raw = pw.show_raw()
+    if isinstance(pinned, RefusedPin):
+        if not raw:
+            warn(f"refused ({pinned.kind}), kept as rejection {pinned.rejection}: {pinned.reason}")
+        fail()
+    elif not raw:
         say(f"pinned as {pinned.id}: {call_text(pinned.call)} comes to {outcome_text(pinned.outcome)}")
 
 

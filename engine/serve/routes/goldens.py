@@ -86,7 +86,13 @@ ENDPOINTS = (
     ),
     Endpoint("POST", "/api/goldens/{id}/reject", reject, _ENDED, body=inputs.RejectHeld),
     Endpoint("GET", _OF_WORLD, goldens, (shapes.GoldenPage,), query=inputs.NewestFirst),
-    Endpoint("POST", _OF_WORLD, pin, (shapes.Pinned, answers.Missing, answers.Refused), body=inputs.PinCall),
+    Endpoint(
+        "POST",
+        _OF_WORLD,
+        pin,
+        (shapes.Pinned, shapes.RefusedPin, answers.Missing, answers.Refused),
+        body=inputs.PinCall,
+    ),
     Endpoint("GET", _OF_WORLD + "/{n}", golden, (shapes.GoldenRow, shapes.HeldRow)),
     Endpoint("DELETE", _OF_WORLD + "/{n}", unpin, _ENDED, body=inputs.Unpin),
 )
