@@ -211,6 +211,23 @@ def test_a_checkpoint_is_of_its_snapshot_and_not_of_what_was_written_since(home)
     assert found(closed(home)) == []
 
 
+def test_what_was_deleted_is_no_data_after_it_and_was_data_before_it(home):
+    early = {"k1": b"1", "k2": b"2", "k3": b"3"}
+    late = {"k3": b"3", "k4": b"4"}
+    home.book.write("trip", edit("k1", None), edit("k4", b"4"), edit("k2", None))
+    home.book.write("trip", checkpoint(home.blobs, early, 3, home.heaps.ref, snapshot=13))
+    home.book.write("trip", checkpoint(home.blobs, late, 3, home.heaps.ref, snapshot=17))
+    assert found(closed(home)) == []
+
+
+def test_a_rotten_engine_is_told_with_the_records_that_need_it(home):
+    closed(home)
+    rot(home, blob_path(home.engine_blob), 1)
+    (problem,) = found(home)
+    assert problem.startswith(f"blob {home.engine_blob}: ")
+    assert "needed by record 0 of world trip" in problem
+
+
 def test_rot_behind_a_batch_that_an_index_vouches_for_is_told_and_not_raised(home):
     home.log.close()
     FileLog(home.disk, SimEntropy("again"))  # begins another segment, and keeps the first one's index
