@@ -122,7 +122,11 @@ class _Walk:
         self._erased = 0
         self._jobs_due: dict[int, hub.RunJob] = {}
         self._drafts: list[hub.Draft] = []
-        self._ended: hub.Answer | None = None
+        self._ended: dict[int, hub.Answer] = {}  # by what was fed last of each operation
+        self._ran: tuple[tuple[hub.Read, ...], int] = (
+            (),
+            FIRST_SEQ,
+        )  # what the last job read, at which record
         self._begun: dict[int, int] = {}  # operations that began before their turn, by their record
         self._admitted: set[int] = set()  # membership only: operations that were admitted durably
         self._next_op = 1
@@ -223,9 +227,9 @@ class _Walk:
         if how.came_to is not None:
             job = self._jobs_due.pop(op, None)
             if job is None:
-                raise self._refused()
+                raise self._refused(op)
             self._feed(self._run(op, job, record) if is_lived else how.came_to(op, body))
-        draft = self._drafted(record)
+        draft = self._drafted(op, record)
         if is_lived:
             self._compare(record, draft)
         elif record.seq >= self._from:
@@ -292,28 +296,29 @@ class _Walk:
                 event = self._jobs.run_as_recorded(self._runtime, resumed, body)
         except NotRecorded as asked_for:
             raise Diverged.in_one("looks", ABSENT, str(asked_for)) from None
-        self._reads = event.reads if isinstance(event, hub.CallDone) else ()
-        self._snapshot = job.snapshot
+        self._ran = event.reads if isinstance(event, hub.CallDone) else (), job.snapshot
         return event
 
-    def _drafted(self, record: Record) -> hub.Draft:
+    def _drafted(self, op: int, record: Record) -> hub.Draft:
         if len(self._drafts) != 1 or self._drafts[0].seq != record.seq:
-            raise self._refused()
+            raise self._refused(op)
+        self._ended.pop(op, None)
         return self._drafts.pop()
 
-    def _refused(self) -> Diverged:
+    def _refused(self, op: int) -> Diverged:
         """Why the hub made no record where there is one."""
-        ended, self._ended = self._ended, None
+        ended = self._ended.get(op)
         if ended is not None and ended.refusal is not None:
             return Diverged.in_one(
                 "kind", "a record", f"refused, {ended.refusal.code}: {ended.refusal.error}"
             )
         if ended is not None:
             return Diverged.in_one("kind", "a record", f"answered by record {ended.seq}")
-        changed = self._hub.data.changed_since(self._reads, self._snapshot)
-        return Diverged.in_one(
-            "snapshot", f"nothing that it read changed after record {self._snapshot}", f"{changed!r} did"
-        )
+        changed = self._hub.data.changed_since(*self._ran)
+        if changed is None:
+            return Diverged.in_one("kind", "a record", ABSENT)
+        unchanged = f"nothing that it read changed after record {self._ran[1]}"  # Invariant 12
+        return Diverged.in_one("snapshot", unchanged, f"{changed!r} did")
 
     def _compare(self, record: Record, draft: hub.Draft) -> None:
         recorded: Any = record.body
@@ -383,8 +388,8 @@ class _Walk:
                     self._jobs_due[effect.op] = effect
             elif isinstance(effect, hub.Append):
                 self._drafts.extend(effect.drafts)
-            elif isinstance(effect, hub.Answer):
-                self._ended = effect
+            elif isinstance(effect, hub.Answer) and effect.op == getattr(event, "op", None):
+                self._ended[effect.op] = effect
         for op in dropped:
             # Its outcome, if it has one, begins anew on the data that was its own: perhaps another process ran it.
             self._admitted.discard(op)

@@ -26,7 +26,7 @@ from engine.host.replaying_kinds import HOW
 from engine.hub import messages as hub
 from engine.io.sim_disk import SimDisk
 from engine.limits import FLICKS_PER_SECOND
-from engine.logic import Interrupt
+from engine.logic import PRELUDE_VERSION, Interrupt
 from engine.record import kinds
 from engine.record.recording import read_recording, write_recording
 from engine.record.records import KINDS, decode
@@ -351,6 +351,33 @@ def test_an_engine_that_cannot_be_run_here_is_refused_with_both_identities_named
     with pytest.raises(EngineForeign) as refused:
         replay(host.parts.log, host.parts.blobs, one, other)
     assert engine.identity in str(refused.value) and here.engine.identity in str(refused.value)
+
+
+def test_an_upgrade_of_the_prelude_replays_where_its_prelude_is_this_builds() -> None:
+    """The first heap is an older prelude's, which this build does not boot: it is taken over, and said."""
+    disk = SimDisk(seed="upgraded")
+    old = simulated("old", disk=disk, with_machine=machine("auto", PRELUDE_VERSION - 1))
+    one = old.create("one").id
+    old.perform(one, hub.Develop(SHOUT, "the beginning"))
+    old.perform(one, hub.Call("bump", b'["n"]'))
+    old.kill()
+    host = simulated("new", disk=disk)
+    host.perform(one, hub.Call("bump", b'["n"]'))
+    host.perform(one, hub.Rollback(1, "back to the old one"))
+    host.perform(one, hub.Call("noise", b"[]"))
+    assert [body.cause for body in bodies_of(host, one, kinds.Revision)][:3] == [
+        "develop",
+        "upgrade",
+        "rollback",
+    ]
+    outcome = replayed(host, one)
+    assert outcome.is_equal, outcome.divergence
+    (why,) = outcome.taken_over
+    assert (
+        why
+        == f"a first heap of prelude {PRELUDE_VERSION - 1}, where this build has prelude {PRELUDE_VERSION}"
+    )
+    assert outcome.count == outcome.until_seq
 
 
 def test_replaying_writes_nothing_and_changes_no_state(world: tuple[SimulatedHost, str]) -> None:

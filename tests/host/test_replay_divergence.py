@@ -270,3 +270,25 @@ def test_bisecting_lives_a_few_sections_and_finds_what_goes_on_diverging(
     assert whole.divergence == found.divergence
     sound = bisect(log_of(entries), host.parts.blobs, world, machine("auto"), until_seq=last)
     assert sound.is_equal and sound.count < len(entries)
+
+
+def test_a_snapshot_after_which_what_was_read_changed_is_found(life: Life) -> None:
+    """Invariant 12: the second call cannot have read what was there before the first one wrote."""
+    seq = life.seq_of(kinds.Call, 1)
+    found = life.diverges(tampered(life.entries, seq, lambda body: changed(body, snapshot=body.snapshot - 1)))
+    assert found is not None and found.seq == seq
+    assert [one_line(difference) for difference in found.differences] == [
+        f"snapshot: nothing that it read changed after record {seq - 2} -> 'n' did"
+    ]
+
+
+def test_what_the_hub_would_have_refused_is_found(life: Life) -> None:
+    seq = life.seq_of(kinds.Call, 2)
+    later = tampered(life.entries, seq, lambda body: changed(body, snapshot=seq + 3))
+    found = life.diverges(later)
+    assert found is not None and found.seq == seq
+    assert one_line(found.differences[0]) == f"snapshot: a record before {seq} -> {seq + 3}"
+    retried = tampered(life.entries, seq, lambda body: changed(body, retries=9))
+    found = life.diverges(retried)
+    assert found is not None and found.seq == seq
+    assert one_line(found.differences[0]).startswith("kind: a record -> refused, no-incident: ")
