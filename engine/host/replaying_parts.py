@@ -85,6 +85,7 @@ class ReplayLedger(LedgerReads):
     def __init__(self, log: Log, moment: Moment) -> None:
         super().__init__(log)
         self._moment = moment
+        self._moment.may_lack_bodies = True  # what a redacted recording leaves out is not replayed
         self.seq = moment.seq
 
     def read(self) -> Moment:

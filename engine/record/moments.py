@@ -49,6 +49,9 @@ class Moment(Queries):
 
     def __init__(self, log: Log, world: str) -> None:
         """Before the first record: there is no world yet. `advance_to` goes on from there."""
+        self.may_lack_bodies = (
+            False  # then records without a body are passed over, as in a redacted recording
+        )
         self.world_id = world
         self.seq = FIRST_SEQ - 1
         self._log = log
@@ -63,7 +66,8 @@ class Moment(Queries):
         Raises NoMoment, RecordForeign, RecordRotten, LogError; then this object is of no more use.
         """
         assert seq >= self.seq, "a moment only goes forward"
-        for entries in _in_steps(_records(self._log, self.world_id, self.seq + 1, seq)):
+        records = _records(self._log, self.world_id, self.seq + 1, seq, may_lack_bodies=self.may_lack_bodies)
+        for entries in _in_steps(records):
             cursor, last = entries[-1]
             with self._db:
                 self._applier.apply(LogHead(cursor.batch, ""), entries)
@@ -199,13 +203,15 @@ def data_at(
     return data
 
 
-def _records(log: Log, world: str, from_seq: int, until_seq: int) -> Iterator[tuple[Cursor, LogEntry]]:
+def _records(
+    log: Log, world: str, from_seq: int, until_seq: int, *, may_lack_bodies: bool = False
+) -> Iterator[tuple[Cursor, LogEntry]]:
     """A world's records between two sequences, both included. Raises NoMoment, before the first record."""
     last_kind = check_there(log, world, until_seq)
     if from_seq > until_seq:
         return
     for cursor, entry in log.read(world, from_seq):
-        if last_kind != _KIND_PURGE:
+        if last_kind != _KIND_PURGE and not may_lack_bodies:
             _check_whole(world, until_seq, entry)
         yield cursor, entry
         if entry.seq == until_seq:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from engine.host import NotThere, SimulatedHost, answers, simulated
 from engine.host.api import Gone
 from engine.host.images import root_of
+from engine.host.machine import machine
+from engine.host.replaying import replay
 from engine.hub import messages as hub
 from engine.io.sim_disk import SimDisk, crash_images
 from engine.io.sim_entropy import SimEntropy
 from engine.record import kinds
+from engine.record.recording import read_recording
 from engine.record.records import decode
 from engine.record.verify import verify
 
@@ -118,6 +123,21 @@ def test_the_check_of_a_copy_judges_its_changes(host, world):
     copy = host.copied(world, "copy").id
     rejected = host.perform(copy, hub.Develop("function times() { return 4 }", "no"))
     assert isinstance(rejected, answers.Rejected) and rejected.check == "three"
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_what_a_copy_did_replays_from_its_recording_alone(host, world, redact):
+    copy = host.copied(world, "copy").id
+    host.perform(copy, hub.Call("fail", b"[]"))
+    host.perform(copy, hub.EditData("by hand", b"1", "an edit"))
+    host.perform(copy, hub.Develop("function late() { return 2 }", "changed"))
+    host.perform(copy, hub.Rollback(0, "as it began"))
+    called(host, copy, "draw")
+    host.settle()
+    recording = read_recording(io.BytesIO(host.exported(copy, redact=redact)))
+    replayed = replay(recording.log, recording.blobs, copy, machine())
+    assert replayed.divergence is None and replayed.compared["revision"] == 2
+    assert replayed.erased == (4 if redact else 0)
 
 
 def test_copies_of_copies_and_restarts_three_times(host, world):
