@@ -33,6 +33,16 @@ class Place(Protocol):
 
     def head(self, world: int) -> int: ...
 
+    def last_calls(self, world: int) -> list[int]:
+        """The records of its last calls, oldest first."""
+        ...
+
+    def standing(self, world: int, what: str) -> list[int]:
+        """Numbers of its `goldens` that are pinned, or of its `held` changes that are open, oldest first."""
+        ...
+
+    def records(self, world: int) -> int: ...
+
 
 @dataclass(frozen=True)
 class Action:
@@ -166,6 +176,37 @@ def _close(place: Place, world: int, args: Args) -> hub.Operation | None:
     return hub.CloseIncident(row.n, "dismissed", "never mind")
 
 
+def _of(numbers: list[int], pick: int) -> int | None:
+    return numbers[pick % len(numbers)] if numbers else None
+
+
+def _pin(place: Place, world: int, args: Args) -> hub.Operation | None:
+    call = _of(place.last_calls(world), args[0])
+    return hub.Pin(call, f"golden {args[1]}", "as it is") if call is not None else None
+
+
+def _unpin(place: Place, world: int, args: Args) -> hub.Operation | None:
+    golden = _of(place.standing(world, "goldens"), args[0])
+    return hub.Unpin(golden, "not wanted") if golden is not None else None
+
+
+def _judge_held(place: Place, world: int, args: Args) -> hub.Operation | None:
+    held = _of(place.standing(world, "held"), args[0])
+    if held is None:
+        return None
+    return hub.Bless(held, "as wanted") if args[1] else hub.RejectHeld(held, "not wanted")
+
+
+def _gated(place: Place, world: int, args: Args) -> hub.Operation:
+    source = guests.SOURCES[args[0]]
+    return hub.Develop(source.text, args[0], source.commonjs, gate=True)
+
+
+def _restore(place: Place, world: int, args: Args) -> hub.Operation:
+    """What is brought back is found by the host (see `Clients.submit`)."""
+    return hub.RestoreData(args[0] % place.records(world), args[1], (), "as it was")
+
+
 def _enrol(place: Place, world: int, args: Args) -> hub.Operation:
     expression, counterexample, generator = guests.CHECKS[args[0]]
     return hub.Enrol(args[0], expression, counterexample, generator)
@@ -239,6 +280,28 @@ ACTIONS: dict[str, Action] = {
         lambda entropy, n: [_one_of(entropy, ("private", "public"))],
         lambda place, world, args: hub.SetPage(args[0], ("add", "read")),
         lambda args: f"its page becomes {args[0]}",
+    ),
+    "pin": Action(
+        4,
+        lambda entropy, n: [entropy.below(1000), n],
+        _pin,
+        lambda args: f"pin call {args[0]} modulo the last ones",
+    ),
+    "unpin": Action(
+        2, lambda entropy, n: [entropy.below(1000)], _unpin, lambda args: f"unpin golden {args[0]} modulo all"
+    ),
+    "judge held": Action(
+        4,
+        lambda entropy, n: [entropy.below(1000), entropy.chance(2, 3)],
+        _judge_held,
+        lambda args: f"{'bless' if args[1] else 'reject'} held change {args[0]} modulo all",
+    ),
+    "develop gated": Action(3, _draw_develop, _gated, lambda args: f"develop {args[0]}, gated"),
+    "restore": Action(
+        4,
+        lambda entropy, n: [entropy.below(1000), _one_of(entropy, ("", "", "h", "n:", "paid:"))],
+        _restore,
+        lambda args: f"bring data {args[1]!r} back as after record {args[0]} modulo all",
     ),
     "edit": Action(6, _draw_edit, _edit, lambda args: f"set {args[0]} to {json.dumps(args[1])} by hand"),
     "rename": Action(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.host import SimulatedHost, answers
+from engine.host import NotThere, SimulatedHost, answers
 from engine.hub import messages as hub
 from faults import steps
 from faults.actions import ACTIONS
@@ -55,6 +55,18 @@ class Clients:
     def head(self, world: int) -> int:
         return self.host.world(self.ids[world]).revision
 
+    def last_calls(self, world: int) -> list[int]:
+        rows = self.host.log(self.ids[world], after=max(0, self.records(world) - 40), limit=40).records
+        return [row.seq for row in rows if row.kind == "call"]
+
+    def standing(self, world: int, what: str) -> list[int]:
+        page = self.host.goldens(self.ids[world], limit=50, before=None)
+        rows: list[Any] = page.goldens if what == "goldens" else page.held
+        return [row.n for row in reversed(rows) if row.state in ("pinned", "open")]
+
+    def records(self, world: int) -> int:
+        return self.host.world(self.ids[world]).records
+
     # ---- asking
 
     def ask(self, step: steps.Ask) -> None:
@@ -73,13 +85,18 @@ class Clients:
         self.book.add(asked)
         self.counts.asked += 1
         assert asked.operation is not None
-        self.host.submit(
-            asked.world,
-            asked.operation,
-            actor=asked.actor,
-            request_id=asked.request,
-            done=lambda answer: self._heard(asked, answer),
-        )
+        operation, who = asked.operation, {"actor": asked.actor, "request_id": asked.request}
+
+        def heard(answer: Any) -> None:
+            if isinstance(answer, NotThere):
+                answer = answers.Missing(ok=False, error=str(answer))
+            self._heard(asked, answer)
+
+        if isinstance(operation, hub.RestoreData):
+            found = {"prefix": operation.prefix, "reason": operation.reason, "dry_run": False}
+            self.host.restore_data(asked.world, operation.at, **found, **who, done=heard)
+        else:
+            self.host.submit(asked.world, operation, **who, done=heard)
 
     def _create(self, step: steps.Ask) -> None:
         asked = Asked(step.n, "", None, str(step), step.request, step.hears)

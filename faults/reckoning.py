@@ -122,6 +122,7 @@ class WorldModel:
         self._kept: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
         self._rejections = 0
         self._incidents = 0
+        self._goldens = 0
         self._closed: dict[int, int] = {}
         self._checks: dict[str, None] = {}
         self._seq = 0
@@ -151,6 +152,11 @@ class WorldModel:
                 self._close(record, body.incident)
             case kinds.DataEdit() as body:
                 self._write(record.seq, body.write)
+            case kinds.DataRestored() as body:
+                self._take_restored(record, body)
+            case kinds.GoldenPinned() | kinds.Held() as body:
+                self._number(record, "golden", body.n, self._goldens)
+                self._goldens = body.n
             case kinds.CheckEnrolled() as body:
                 self._checks[body.name] = None
             case kinds.CheckRemoved() as body:
@@ -293,6 +299,12 @@ class WorldModel:
         digest = LtHash(rows.items()).digest()
         self._require(18, digest == body.data_digest, record, f"its data is {body.data_digest}, not {digest}")
         self._require(18, body.heap.root == self._heaps[body.revision], record, "it has another heap")
+
+    def _take_restored(self, record: Record, body: kinds.DataRestored) -> None:
+        for write in body.writes:
+            self._write(record.seq, write)
+        now, then = self._rows(body.prefix, record.seq), self._rows(body.prefix, body.at)
+        self._require(12, now == then, record, f"brought back {now}; after record {body.at} it was {then}")
 
     def _write(self, seq: int, write: kinds.Write) -> None:
         seqs, values = self._versions.setdefault(write.key, ([], []))
