@@ -6,6 +6,7 @@ equal keys, by whichever choices they came there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -43,6 +44,9 @@ class Choice(NamedTuple):
     more: int = 0
 
 
+_choice = functools.cache(Choice)  # the same few come again and again
+
+
 @dataclass
 class Branching(Life):
     to_come: tuple[Arrival, ...] = ()
@@ -74,16 +78,17 @@ class Branching(Life):
         for arrival in self.to_come:
             if arrival.like not in come:
                 come.append(arrival.like)
-                found.append(Choice("arrive", arrival.op))
+                found.append(_choice("arrive", arrival.op))
         for op in sorted(self.jobs):
-            found.append(Choice("end", op))
+            found.append(_choice("end", op))
             if self.rejections_left and isinstance(self.jobs[op].operation, Develop):
                 found.append(Choice("reject", op))
-        found += [Choice("answer", *ask) for ask in sorted(self.asks)]
+        if self.asks:
+            found += [_choice("answer", *ask) for ask in sorted(self.asks)]
         if self.timeouts_left:
             found += [Choice("late", *self._of_timer(token)) for token in sorted(self.timers)]
         appended = len(self.appended)
-        found += [Choice("durable", 0, count) for count in range(1, min(appended, self.batch_max) + 1)]
+        found += [_choice("durable", 0, count) for count in range(1, min(appended, self.batch_max) + 1)]
         if self.failures_left and appended:
             found.append(Choice("fail"))
         if self.crashes_left and self.started:
@@ -251,17 +256,17 @@ class Branching(Life):
             tuple([of(draft) for draft in self.appended]),
             frozenset([(job.op, job.rerun, resume_key(job.resume)) for job in self.jobs.values()]),
             tuple([arrival.op for arrival in self.to_come]),
-            frozenset(self.asks),
-            frozenset(self.peers_did.items()),
-            frozenset([timer_key(token) for token in self.timers]),
+            bool(self.asks) and frozenset(self.asks),
+            bool(self.peers_did) and frozenset(self.peers_did.items()),
+            bool(self.timers) and frozenset([timer_key(token) for token in self.timers]),
             frozenset(self.marked),
             frozenset(self.waiting),
             frozenset(self.started),
             self.heard,
-            frozenset(self.going_on),
-            frozenset(self.readers_answered),
+            bool(self.going_on) and frozenset(self.going_on),
+            bool(self.readers_answered) and frozenset(self.readers_answered),
             tuple(self.unrecorded),
-            frozenset(self.acknowledged.items()),
+            bool(self.acknowledged) and frozenset(self.acknowledged.items()),
             (self.draining, self.drained, self.next_op, self.days),
             (self.failures_left, self.crashes_left, self.timeouts_left, self.days_left, self.rejections_left),
         )

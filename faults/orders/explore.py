@@ -25,11 +25,10 @@ class Failing:
     def labels(self, start: Branching | Place) -> list[str]:
         """Of its choices, which `start` was the beginning of."""
         life, labels = start.alone(), []
-        for choice in self.choices:
+        for choice in self.choices[:-1]:
             labels.append(life.label(choice))
-            if choice is not self.choices[-1]:
-                life.happen(choice)
-        return labels
+            life.happen(choice)
+        return [*labels, life.label(self.choices[-1])] if self.choices else []
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.hub.data import VersionedData
-from engine.hub.messages import Draft, Interrupt, Resume
+from engine.hub.messages import Call, Draft, Interrupt, Resume
 from engine.hub.requests import Requests
 from engine.hub.talk import Talk
 from engine.hub.world import Op, World
@@ -75,11 +75,14 @@ def _data_key(data: VersionedData) -> tuple:
 
 
 def _op_key(op: Op) -> tuple:
+    if op.phase == "drafted":
+        return op.id, op.lets_go, op.request is None
     operation = op.operation
     return (
         op.id,
         op.flick,  # tells apart what runs again under one number
         op.arrived_flick,
+        op.seed,
         op.asks_as,
         operation.detail if type(operation) is Interrupt else None,
         op.phase,
@@ -89,7 +92,7 @@ def _op_key(op: Op) -> tuple:
         op.wait_seq,
         op.lets_go,
         op.request is None,
-        op.is_durably_admitted and operation.admitted,  # type: ignore[union-attr]
+        operation.admitted if type(operation) is Call else None,
         op.held and (op.held.reads, op.held.writes),
         op.talk and _talk_key(op.talk),
     )

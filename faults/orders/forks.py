@@ -95,7 +95,8 @@ def fork_world(world: World) -> World:
     twin.running_max = world.running_max
     twin.draining = world.draining
     twin.drained = world.drained
-    ops = twin.ops = {id: _fork_op(op) for id, op in world.ops.items()}
+    # What is drafted only waits to be durable, and changes no more.
+    ops = twin.ops = {id: op if op.phase == "drafted" else _fork_op(op) for id, op in world.ops.items()}
     twin.jobs = _ordered(world.jobs, ops)
     twin.queue = _ordered(world.queue, ops) if world.queue else OrderedDict()
     twin.queue_inner = _ordered(world.queue_inner, ops) if world.queue_inner else OrderedDict()
@@ -151,9 +152,9 @@ def _fork_op(op: Op) -> Op:
 def _fork_talk(talk: Talk) -> Talk:
     twin = Talk.__new__(Talk)
     asked = twin.asked = {ask: _fork_asked(one) for ask, one in talk.asked.items()}
-    twins = dict(zip(map(id, talk.asked.values()), asked.values(), strict=True))
-    twin.open = {ordinal: twins[id(one)] for ordinal, one in talk.open.items()}
-    twin.inbox = deque([twins[id(one)] for one in talk.inbox])
+    twins = {one.token: one for one in asked.values()}
+    twin.open = {ordinal: twins[one.token] for ordinal, one in talk.open.items()}
+    twin.inbox = deque([twins[one.token] for one in talk.inbox])
     twin.heard = talk.heard.copy()
     twin.unheard = talk.unheard
     twin.detail = talk.detail

@@ -31,7 +31,7 @@ STATES_AT_LEAST = {
     "conflicting-calls": 4_000,
     "develop-during-calls": 25_000,
     "develop-while-storage-fails": 1_500,
-    "rollback-during-a-waiting-call": 12_000,
+    "rollback-during-a-waiting-call": 11_000,
     "calls-that-ask": 12_000,
     "answer-beside-time-out": 5_000,
     "retry-beside-answer": 500,
