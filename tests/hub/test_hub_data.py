@@ -124,7 +124,8 @@ def test_a_change_meets_exactly_the_reads_that_cover_its_key(read: Read, conflic
 def test_changes_that_an_older_reader_keeps_do_not_meet_the_ranges_of_a_newer_one():
     data = VersionedData((), 1)
     data.apply(2, [Write("t:1", b"1")])
-    data.settle(2)
+    data.apply(3, [Write("u", b"1")])
+    data.settle(3)
     everything = (Read("t:", prefix=True),)
     assert data.changed_since(everything, 1) == "t:1"
     assert data.changed_since(everything, 2) is None
