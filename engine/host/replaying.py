@@ -25,7 +25,7 @@ from engine.host.bodies import body_of
 from engine.host.ledger import loaded_world
 from engine.host.opening import Machine
 from engine.host.replaying_heaps import heap_differences
-from engine.host.replaying_kinds import GONE, HOW, How, blessed_by, without_what_it_blesses
+from engine.host.replaying_kinds import GONE, HOW, How, with_what_is_left
 from engine.host.replaying_order import Turns, early, oldest_snapshot
 from engine.host.replaying_parts import NotRecorded, ReplayJobs, ReplayParts, ReplaySources, replay_parts
 from engine.host.replaying_records import Record, Records
@@ -219,8 +219,7 @@ class _Walk:
             if needed >= record.seq:
                 raise Diverged.in_one("snapshot", f"a record before {record.seq}", str(needed))
             self._advance(needed)
-            if (held := blessed_by(body)) is not None and held not in self._hub.held_changes:
-                how = without_what_it_blesses(kind)
+            how = with_what_is_left(how, kind, body, self._hub, self._log)
             op = self._begin(record, how)
         why_not = how.why_not(body) if body is not None else None
         is_lived = record.seq >= self._from and body is not None and why_not is None

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from engine.host.goldens import attempted_by
+from engine.hub import World
 from engine.hub import messages as hub
+from engine.io.log import Log
 from engine.logic import PRELUDE_VERSION
 from engine.record import kinds
 
@@ -115,19 +117,19 @@ def _interrupted(body: kinds.Interrupted) -> hub.Operation:
     return hub.Interrupt(msgspec.structs.replace(body, incident=0), request)
 
 
-def blessed_by(body: kinds.Body | None) -> int | None:
-    """The held change that a record blesses, if it blesses one."""
-    match body:
-        case kinds.Revision(blessed=blessed) if blessed is not None:
-            return blessed.held
-        case kinds.Unchanged(blesses=held):
-            return held
-    return None
-
-
-def without_what_it_blesses(kind: str) -> How:
-    """How a blessing is taken over where what was held is left out of the recording: as a change of its own."""
-    how = HOW[kind]
+def with_what_is_left(how: How, kind: str, body: kinds.Body | None, world: World, log: Log) -> How:
+    """How a record can be lived again where that takes other records, of which bodies may be gone."""
+    held = None
+    if isinstance(body, kinds.Revision) and body.blessed is not None:
+        held = body.blessed.held
+    elif isinstance(body, kinds.Unchanged):
+        held = body.blesses
+    elif isinstance(body, kinds.GoldenPinned):
+        _, call = next(iter(log.read(world.id, body.call)))
+        if call.body is None:
+            return replace(how, why_not=lambda _: "a pinned call whose own body is erased")
+    if held is None or held in world.held_changes:
+        return how
     unblessed = {"blessed": None} if kind == "revision" else {"blesses": None}
     return replace(
         how,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from engine import limits
 from engine.host import SimulatedHost, simulated
 from engine.host import golden_answers as shapes
 from engine.host.machine import machine
@@ -105,6 +106,22 @@ def test_it_replays_from_any_record_on(lived: tuple[SimulatedHost, str]) -> None
     for start in range(1, host.world(shop).records, 5):
         replayed = replay(host.parts.log, host.parts.blobs, shop, machine(), from_seq=start)
         assert replayed.is_equal, (start, replayed)
+
+
+def test_a_pinned_call_whose_own_body_expired_is_taken_over_and_goes_on_holding() -> None:
+    host = simulated("expired")
+    shop = host.create("shop").id
+    host.perform(shop, hub.Develop(SHOP, "the beginning"))
+    host.perform(shop, hub.Call("dice", b"[]"))
+    host.settle()
+    assert isinstance(host.perform(shop, hub.Pin(2, "", "")), shapes.Pinned)
+    assert isinstance(host.perform(shop, hub.Develop("function dice() { return 6 }", "")), shapes.Held)
+    host.shell.run_for(limits.READ_BODIES_KEPT_FLICKS + limits.FLICKS_PER_SECOND)
+    host.perform(shop, hub.EditData("k", b"1", "time has passed"))
+    assert host.collect().ok
+    replayed = replay(host.parts.log, host.parts.blobs, shop, machine())
+    assert replayed.is_equal and replayed.compared["held"] == 1, replayed
+    assert (replayed.erased, replayed.taken_over) == (1, {"a pinned call whose own body is erased": 1})
 
 
 def test_a_recording_without_what_people_asked_replays_what_is_left(lived: tuple[SimulatedHost, str]) -> None:
