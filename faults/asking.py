@@ -178,7 +178,8 @@ class Book:
         if not records:
             self._check_unrecorded(asked)
             return
-        if asked.may_lose_its_record and all(isinstance(r.body, kinds.Interrupted) for r in records):
+        no_record = asked.may_lose_its_record or isinstance(asked.answer, answers.Enrolled)
+        if no_record and all(isinstance(r.body, kinds.Interrupted) for r in records):
             return  # power took the record, and the note that the operation had ended
         told = as_json(asked.answer)
         says = [
@@ -209,18 +210,6 @@ class Book:
         lost = asked.may_lose_its_record
         told = f"{asked.said} was told {asked.answer}, and the log knows nothing of it"
         self._judge.require(1, lost, told)
-
-    def asked_anew(self, actor: str) -> bool:
-        """Its client asked again under its request id what had left no record: another operation, to its peers too."""
-        first = self.all.get(int(actor[1:])) if actor[1:].isdecimal() else None
-        if first is None or first.request is None:
-            return False
-        same = [
-            asked
-            for asked in self.all.values()
-            if (asked.world, asked.request) == (first.world, first.request)
-        ]
-        return len(same) > 1
 
     def check_requests(self) -> None:
         """Invariant 10, over the whole life: one effect, one answer, and no other body under a request id."""

@@ -32,11 +32,6 @@ SUSPENDED: dict[str, tuple[tuple[int, ...], str]] = {
         (10, 11),
         "when the wall clock has jumped past the 24 hours for which a request id is kept",
     ),
-    "asked anew": (
-        (11,),
-        "only for payments whose client asked again under a request id that had left no record: that is another "
-        "operation, and its peers are asked again",
-    ),
     "doubt": (
         (16,),
         "only for what was refused because its append failed and no new segment could be begun: the bytes may come "

@@ -15,6 +15,7 @@ from faults import steps
 from faults.asking import Asked
 from faults.checking import FAULT_OF_OURS, Broken
 from faults.driver import Counts, Driver, Ended
+from faults.moving import move
 from faults.options import draw_options
 from faults.reckoning import reckon
 from faults.rotting import rot
@@ -181,6 +182,7 @@ _SERVES: dict[str, Callable[[Driver], None]] = {
     "collect": _collect,
     "back up": _back_up,
     "open backup": open_backup,
+    "move": move,
     "restart": _restart,
     "verify": _verify,
 }

@@ -66,9 +66,9 @@ class Pass(_Step, frozen=True, tag="pass"):
 
 
 class Serve(_Step, frozen=True, tag="serve"):
-    """The operator's work on the server: `collect`, `back up`, `open backup`, `restart`, `verify`."""
+    """The operator's work on the server."""
 
-    what: Literal["collect", "back up", "open backup", "restart", "verify"]
+    what: Literal["collect", "back up", "open backup", "restart", "verify", "move"]
 
     def __str__(self) -> str:
         return {
@@ -77,19 +77,24 @@ class Serve(_Step, frozen=True, tag="serve"):
             "open backup": "the last backup is opened, and used",
             "restart": "the server is stopped and started",
             "verify": "the directory is verified",
+            "move": "every world is exported, and imported here and in another directory",
         }[self.what]
 
 
 class PowerLoss(_Step, frozen=True, tag="power"):
-    """Power is lost `after_ops` disk operations from here; each of `opening` hits an attempt to open afterwards."""
+    """Power is lost `after_ops` disk operations from here, or when that many batches were written to the log and the
+    last of them is not synced; each of `opening` hits an attempt to open afterwards.
+    """
 
     after_ops: int
     kind: CrashKind = "lost"
     opening: list[int] = []
+    of: Literal["disk operations", "batches", "large batches"] = "disk operations"
+    """Large ones take several sectors, so that they can be torn."""
 
     def __str__(self) -> str:
         again = "".join(f", and {n} operations into the next opening" for n in self.opening)
-        return f"power is lost {self.after_ops} disk operations on ({self.kind}){again}"
+        return f"power is lost {self.after_ops} {self.of} on ({self.kind}){again}"
 
 
 class Kill(_Step, frozen=True, tag="kill"):

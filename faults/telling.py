@@ -32,7 +32,7 @@ def shortened(shrunk: Shrunk) -> str:
         f"shortened to {len(shrunk.life.steps)} steps by {shrunk.tried} lives; it breaks "
         f"{named(shrunk.broken.invariant)}: {shrunk.broken.message.splitlines()[0]}\n{lines}\n"
         f"to keep it as a test: put the next {len(shrunk.life.steps) + 1} lines into "
-        f"tests/faults/kept/WHAT_MUST_HOLD.life, named by a sentence\n{to_json(shrunk.life).decode()}"
+        f"tests/faults/kept/what-must-hold.life, named by a sentence\n{to_json(shrunk.life).decode()}"
     )
 
 

@@ -124,6 +124,7 @@ class _Drawing:
             ("restart", 60),
             ("verify", 250),
             ("open backup", 250),
+            ("move", 200),
         ):
             if server.chance(1, rarely):
                 self._steps.append(Serve(what))  # type: ignore[arg-type]
@@ -147,7 +148,7 @@ class _Drawing:
             "syncs": lambda: steps.SyncsFail(
                 1 + entropy.below(12), 1 + entropy.below(4), ("dropped", "kept")[entropy.below(2)]
             ),
-            "full": lambda: steps.DiskFills(1 + entropy.below(60), 1 + entropy.below(200)),
+            "full": lambda: steps.DiskFills(1 + entropy.below(60), 1 + entropy.below(40)),
             "lies": lambda: steps.SyncsLie(1 + entropy.below(12), 1 + entropy.below(30)),
             "rot": lambda: steps.Rot(
                 ("log", "blobs", "projection", "inflight")[entropy.below(4)],  # type: ignore[arg-type]
@@ -170,7 +171,14 @@ class _Drawing:
             return steps.Kill(1 + entropy.below(60), what)  # type: ignore[arg-type]
         kind = CRASH_KINDS[entropy.below(len(CRASH_KINDS))]
         opening = [1 + entropy.below(30) for _ in range((0, 0, 1, 2)[entropy.below(4)])]
-        return steps.PowerLoss(1 + entropy.below((5, 40, 150)[entropy.below(3)]), kind, opening)
+        after = 1 + entropy.below((5, 40, 150)[entropy.below(3)])
+        if kind == "torn":
+            return steps.PowerLoss(1, kind, opening, of="large batches")
+        if kind == "garbled" or (
+            kind == "reordered" and not opening
+        ):  # a batch on its way is seldom met by chance
+            return steps.PowerLoss(1 + after % 8, kind, opening, of="batches")
+        return steps.PowerLoss(after, kind, opening)
 
     def _clock(self) -> Step:
         entropy = self._troubles
