@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import BinaryIO
 
 import msgspec
@@ -10,6 +11,7 @@ from engine.host.engines import EngineForeign
 from engine.host.machine import machine_of
 from engine.host.opening import Machine
 from engine.host.replaying import CannotReplay, Progress, Replayed, replay
+from engine.host.replaying_abreast import processes_for, replay_abreast
 from engine.host.replaying_sections import Bisected, bisect
 from engine.io.blobs import BlobError
 from engine.io.log import LogError
@@ -52,13 +54,32 @@ def replay_recording(
     from_seq: int = FIRST_SEQ,
     until_seq: int | None = None,
     by_sections: bool = False,
+    processes: int | None = 1,
     on_progress: Progress | None = None,
 ) -> Replayed | Bisected:
     """Replay some of a recording, or bisect it. `prefer` chooses the VM's path, `target` another code generator.
 
-    Raises CannotReplay.
+    Up to so many `processes` share the work; None: as many as there are cores, if that helps. Raises CannotReplay.
     """
     log, blobs, world = recording.log, recording.blobs, recording.manifest.world
+    last_seq = recording.manifest.records - 1 + FIRST_SEQ
+    end_seq = last_seq if until_seq is None else until_seq
+    count = min(processes_for(end_seq - from_seq + 1), processes or sys.maxsize)
+    if count > 1 and end_seq <= last_seq and not by_sections:
+
+        def section(first: int, last: int) -> Replayed:
+            replayed = replay_recording(
+                recording,
+                prefer=prefer,
+                target=target,
+                from_seq=first,
+                until_seq=last,
+                on_progress=on_progress if first == from_seq else None,
+            )
+            assert isinstance(replayed, Replayed)
+            return replayed
+
+        return replay_abreast(from_seq, end_seq, count, section)
     try:
         machine = _machine_for(recording, prefer, target)
         if not by_sections:
@@ -71,9 +92,8 @@ def replay_recording(
                 until_seq=until_seq,
                 on_progress=on_progress,
             )
-        until_seq = recording.manifest.records - 1 + FIRST_SEQ if until_seq is None else until_seq
         return bisect(
-            log, blobs, world, machine, from_seq=from_seq, until_seq=until_seq, on_progress=on_progress
+            log, blobs, world, machine, from_seq=from_seq, until_seq=end_seq, on_progress=on_progress
         )
     except _UNREADABLE as error:
         raise CannotReplay(str(error)) from None

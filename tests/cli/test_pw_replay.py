@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -101,6 +103,27 @@ def test_a_divergence_ends_with_status_1_the_difference_and_the_command_that_sho
 def test_bisecting_says_what_it_takes_for_granted(pw: Pw, wrong: Path, recorded: Path) -> None:
     assert "record 3, a call" in pw("replay", str(wrong), "--bisect", status=1).stderr
     assert "1 of 1 sections were run, taking for granted" in pw("replay", str(recorded), "--bisect").stderr
+
+
+def abreast(path: Path, *options: str) -> tuple[int, dict]:
+    """`pw replay` in a process that may be forked, on sections as short as these recordings."""
+    script = (
+        "from engine.host import replaying_abreast; replaying_abreast.SECTION_RECORDS_MIN = 3; "
+        "from engine.cli import main; main()"
+    )
+    command = [sys.executable, "-c", script, "replay", str(path), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_several_processes_come_to_what_one_comes_to(recorded: Path, wrong: Path) -> None:
+    for path in (recorded, wrong):
+        (status, shared), (alone_status, alone) = abreast(path), abreast(path, "--jobs", "1")
+        assert status == alone_status == (0 if path == recorded else 1)
+        assert shared.pop("seconds") > 0 and alone.pop("seconds") > 0
+        assert shared == alone
+    status, before_it = abreast(wrong, "--from", "0", "--until", "2")
+    assert (status, before_it["compared"]) == (0, {"genesis": 1, "revision": 1, "call": 1})
 
 
 def test_two_recordings_are_compared_by_their_hashes(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import click
 
 from engine.cli.output import note, say, warn
-from engine.cli.shared import NUMBER, Pw, command, fail
+from engine.cli.shared import NUMBER, Pw, Whole, command, fail
 
 if TYPE_CHECKING:
     from engine.host.replaying import Divergence, Replayed
@@ -43,6 +43,7 @@ _PLURALS = {
 @click.option(
     "--target", metavar="NAME", help="Another code generator: pulley64 is the portable interpreter."
 )
+@click.option("--jobs", type=Whole(1, 256), help="At most so many processes [as many as there are cores].")
 def replay(
     pw: Pw,
     recorded: str,
@@ -52,6 +53,7 @@ def replay(
     against: str | None,
     vm: str,
     target: str | None,
+    jobs: int | None,
 ) -> None:
     """Run the records of a WORLD, or of a recording FILE, again and compare every outcome.
 
@@ -76,6 +78,7 @@ def replay(
             from_seq=from_seq,
             until_seq=until_seq,
             by_sections=bisect,
+            processes=jobs,
             on_progress=_progress("probe" if bisect else "record"),
         )
     except CannotReplay as error:
