@@ -1,6 +1,6 @@
 """`python -m tests.bench`: measure everything, print the table and write docs/BENCHMARKS.md.
 
-`--only engine|http|peers|sizes|replay|orders` measures one group and prints it, writing nothing.
+`--only engine|http|peers|sizes|replay|orders|faults` measures one group and prints it, writing nothing.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from tests.bench import engine_rows, http_rows, orders_rows, peer_rows, replay_rows, size_rows
+from tests.bench import engine_rows, faults_rows, http_rows, orders_rows, peer_rows, replay_rows, size_rows
 from tests.bench.table import PAGE, SCRATCH, machine, render
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--only", choices=("engine", "http", "peers", "sizes", "replay", "orders"))
+    parser.add_argument("--only", choices=("engine", "http", "peers", "sizes", "replay", "orders", "faults"))
     only = parser.parse_args().only
     SCRATCH.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -38,6 +38,8 @@ def main() -> None:
         rows += replay_rows.rows()
     if only in (None, "orders"):
         rows += orders_rows.rows()
+    if only in (None, "faults"):
+        rows += faults_rows.rows()
     page = render(rows, facts, time.monotonic() - began)
     print(page)
     if only is None:
