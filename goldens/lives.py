@@ -15,6 +15,7 @@ from typing import Any
 from blake3 import blake3
 
 from engine.host import SimulatedHost, simulated
+from engine.host.recovery import Again
 from engine.hub import messages as hub
 from engine.limits import FLICKS_PER_SECOND
 from engine.record import kinds
@@ -103,7 +104,7 @@ def _call(host: SimulatedHost, world: str, id: str, function: str, args: list[An
         actor="goldens",
         request=None,
         done=heard.append,
-        again=(FIRST_FLICK, seed),
+        again=Again(FIRST_FLICK, seed),
     )
     host.shell.run_until(lambda: bool(heard))
     host.settle()
