@@ -269,7 +269,7 @@ HOST_SCENARIOS: dict[str, Scenario] = {
     ),
     "host-import-beside-develop": Scenario(
         "a world that comes as a recording, twice, while another is developed and calls it; the process is killed",
-        lambda: Place(without_two, (import_two("I"), ask("D", hub.Develop(BY_TEN, "by ten")))),
+        lambda: Place(without_two, (import_two("I"), ask("D", hub.Develop(BY_TEN, "by ten"))), kills_left=1),
         lambda: Place(
             without_two,
             (
