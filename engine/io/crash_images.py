@@ -94,11 +94,14 @@ def media_after_crash(media: Media, kind: CrashKind, seed: int | str) -> Media:
 
 
 def _cut_of(media: Media, entropy: SimEntropy) -> tuple[int, int]:
-    """For a torn image: the last operation that is kept and the one that is torn (0: none)."""
+    """For a torn image: the last operation that is kept and the one that is torn (0: none).
+
+    Half of the time that is the last one: of many that were never synced, chance alone would hardly ever choose it.
+    """
     ops = {pending.op: None for number in media.unclean for pending in media.file(number).pending}
     ops.update({pending.op: None for pending in media.namings})
     order = sorted(ops)
-    kept = entropy.below(len(order) + 1)
+    kept = len(order) - 1 if order and entropy.chance(1, 2) else entropy.below(len(order) + 1)
     return (order[kept - 1] if kept else 0, order[kept] if kept < len(order) else 0)
 
 

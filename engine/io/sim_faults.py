@@ -25,6 +25,10 @@ class Moments:
     def __contains__(self, number: int) -> bool:
         return any(first <= number and (end is None or number < end) for first, end in self._runs)
 
+    def __bool__(self) -> bool:
+        """Whether any was ordered."""
+        return bool(self._runs)
+
 
 class Faults:
     """What is ordered. Rot is an overlay: the medium keeps the truth, readers get the mask on it."""

@@ -78,6 +78,23 @@ def test_three_cycles_of_losing_power_and_going_on():
     assert Projection(disk, log).dump() == expected(log)
 
 
+def test_the_wal_of_a_process_before_does_not_come_back_over_a_newer_database():
+    """A process makes a new WAL and dies before any sync; the next one finds the name there, and must make it sure."""
+    log, disk = life(), SimDisk()
+    book = Book(log)
+    Projection(disk, log).close()
+    book.write("w0", edit("first", b"1"))
+    Projection(disk, log).close()  # its WAL is removed, which no sync makes sure
+    died = Projection(disk, log)
+    disk.kill()
+    disk.sync_dir("")
+    book.write("w0", edit("third", b"3"), failed_call(6), revision(2, "g"))
+    Projection(disk, log).close()
+    after = disk.after_power_loss("lost")
+    assert Projection(after, log).dump() == expected(log)
+    del died
+
+
 def test_a_loss_of_power_inside_sqlite_comes_out_as_it_is():
     log, whole = life(), SimDisk()
     Projection(whole, log).close()

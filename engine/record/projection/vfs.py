@@ -75,12 +75,11 @@ class DiskVfs(apsw.VFS):
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         assert path is not None, "temporary files stay in memory"
         try:
-            created = not self._disk.exists(path)
             file = self._disk.open(path, create=bool(flags[0] & apsw.SQLITE_OPEN_CREATE))
         except BaseException as error:
             raise self.refused(error) from None
         flags[1] = flags[0]
-        return DiskFile(self, self._disk, path, file, tagged=not flags[0] & _JOURNAL_FLAGS, created=created)
+        return DiskFile(self, self._disk, path, file, tagged=not flags[0] & _JOURNAL_FLAGS)
 
     def xDelete(self, name: str, sync_dir: bool) -> None:
         try:
@@ -121,15 +120,15 @@ class DiskVfs(apsw.VFS):
 class DiskFile:
     """One file of SQLite's; `tagged` files are databases, whose pages carry tags."""
 
-    def __init__(
-        self, vfs: DiskVfs, disk: Disk, path: str, file: File, *, tagged: bool, created: bool
-    ) -> None:
+    def __init__(self, vfs: DiskVfs, disk: Disk, path: str, file: File, *, tagged: bool) -> None:
         self._vfs = vfs
         self._disk = disk
         self._path = path
         self._file = file
         self._tagged = tagged
-        self._name_unsynced = created
+        # Also where it is there already: a process that died may have made it. Else a power loss could bring back the
+        # WAL that it took the place of, whose old pages would then count as the newest.
+        self._name_unsynced = True
 
     def xRead(self, length_bytes: int, offset_bytes: int) -> bytes:
         try:
