@@ -89,8 +89,7 @@ class PowerLoss(_Step, frozen=True, tag="power"):
     after_ops: int
     kind: CrashKind = "lost"
     opening: list[int] = []
-    of: Literal["disk operations", "batches", "large batches"] = "disk operations"
-    """Large ones take several sectors, so that they can be torn."""
+    of: Literal["disk operations", "batches"] = "disk operations"
 
     def __str__(self) -> str:
         again = "".join(f", and {n} operations into the next opening" for n in self.opening)

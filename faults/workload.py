@@ -172,12 +172,8 @@ class _Drawing:
         kind = CRASH_KINDS[entropy.below(len(CRASH_KINDS))]
         opening = [1 + entropy.below(30) for _ in range((0, 0, 1, 2)[entropy.below(4)])]
         after = 1 + entropy.below((5, 40, 150)[entropy.below(3)])
-        if kind == "torn":
-            return steps.PowerLoss(1, kind, opening, of="large batches")
-        if kind == "garbled" or (
-            kind == "reordered" and not opening
-        ):  # a batch on its way is seldom met by chance
-            return steps.PowerLoss(1 + after % 8, kind, opening, of="batches")
+        if kind in ("torn", "garbled", "reordered"):  # a batch on its way is seldom met by chance
+            return steps.PowerLoss(1 + after % 4, kind, opening, of="batches")
         return steps.PowerLoss(after, kind, opening)
 
     def _clock(self) -> Step:
