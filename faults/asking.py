@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from engine.host import answers
 from engine.host.answers import as_json
+from engine.host.golden_answers import Pinned
 from engine.host.replies import answer_of
 from engine.hub import messages as hub
 from engine.record import kinds
@@ -97,8 +98,9 @@ class Book:
             asked.world = answer.id
         if asked.hears:
             asked.answer = answer
-        leaves_none = answers.Refused | answers.Missing | answers.Enrolled  # perhaps no record of its own
-        if asked.request is not None and not isinstance(answer, leaves_none):
+        if asked.request is not None and not isinstance(
+            answer, (answers.Refused, answers.Missing, *_MAY_REPEAT)
+        ):
             self._answered.setdefault((asked.world, asked.request), {})[asked.n] = asked
 
     def process_ended(self, *, killed: bool) -> None:
@@ -168,8 +170,8 @@ class Book:
                     16, len(found) == 1, f"{asked.said} had begun when the process was killed: no outcome"
                 )
             return
-        if isinstance(asked.answer, answers.Missing) and not found:
-            return  # refused at the door
+        if isinstance(asked.answer, (answers.Missing, *_MAY_REPEAT)) and not found:
+            return  # refused at the door, or what another had recorded
         records = found or self._joined(asked)
         if isinstance(asked.answer, answers.Started):
             if healed:
@@ -178,7 +180,7 @@ class Book:
         if not records:
             self._check_unrecorded(asked)
             return
-        no_record = asked.may_lose_its_record or isinstance(asked.answer, answers.Enrolled)
+        no_record = asked.may_lose_its_record or isinstance(asked.answer, _MAY_REPEAT)
         if no_record and all(isinstance(r.body, kinds.Interrupted) for r in records):
             return  # power took the record, and the note that the operation had ended
         told = as_json(asked.answer)
@@ -205,8 +207,6 @@ class Book:
 
     def _check_unrecorded(self, asked: Asked) -> None:
         """Answered, and no record: a definition that was not there, or a reader whose record power took."""
-        if isinstance(asked.answer, answers.Enrolled):
-            return  # an identical proposal again is answered with the record of the first
         lost = asked.may_lose_its_record
         told = f"{asked.said} was told {asked.answer}, and the log knows nothing of it"
         self._judge.require(1, lost, told)
@@ -234,6 +234,10 @@ class Book:
                 len(effects) <= 1,
                 f"request {request} of world {world} had {len(effects)} effects: {effects}",
             )
+
+
+_MAY_REPEAT = (answers.Enrolled, Pinned)
+"""Answers to what is there already: an identical proposal is answered with the record of the first."""
 
 
 def _is_outcome(answer: answers.OperationAnswer | None) -> bool:

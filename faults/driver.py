@@ -115,7 +115,7 @@ class Driver(Clients):
     def stop_by_kill(self) -> None:
         """The process is killed now, and nobody starts the next one: `open_again` does."""
         self._process_ended(killed=True)
-        self.disk.kill()
+        self.sever()
 
     def open_again(self) -> SimulatedHost:
         return self._opened()
@@ -126,7 +126,7 @@ class Driver(Clients):
 
     def _killed(self) -> None:
         self._process_ended(killed=True)
-        self.disk.kill()
+        self.sever()
         self.host = self._opened()
 
     def _lose_power(self, power: steps.PowerLoss) -> None:
@@ -149,6 +149,13 @@ class Driver(Clients):
         if self.lies and not killed:
             self.judge.suspend("a lie")
 
+    def sever(self) -> None:
+        """The process has ended: whatever of it is still in memory reaches the disk no more, by no path."""
+        dead = self.disk
+        dead.kill()
+        self.disk = self._new_disk(dead)
+        self.disk.take_over(dead)
+
     def _new_disk(self, after: Any = None) -> LifeDisk:
         seed = f"{self.life.options.seed} {self.counts.deaths}"
         media = after.media if after is not None else None
@@ -161,7 +168,10 @@ class Driver(Clients):
 
     def order_power_loss(self, step: steps.PowerLoss) -> None:
         self._power = step
-        self.disk.crash_at(self.disk.ops + step.after_ops)
+        if step.of == "disk operations":
+            self.disk.crash_at(self.disk.ops + step.after_ops)
+        else:
+            self.disk.crash_in_batch(step.after_ops)
 
     def order_kill(self, step: steps.Kill) -> None:
         if step.what == "effects":
@@ -205,9 +215,11 @@ class Driver(Clients):
         """Stopped and started; whatever the disk refuses at its end."""
         if self.finish(lambda done: self.host.drain(lambda: done(True))):
             self.trace.add("stopped")
+            self.book.process_ended(killed=True)  # what was not admitted yet: its client asks the next one
             self.host.shell.close()
             self.host.parts.close()
             while_stopped()
+            self.sever()
             self.host = self._opened()
 
     def end(self) -> None:
@@ -232,7 +244,7 @@ class Driver(Clients):
                 self.book.process_ended(killed=power is None)
                 if power is None:
                     self.counts.note("killed while opening")
-                    self.disk.kill()
+                    self.sever()
                 else:
                     self.counts.note("lost power while opening")
                     self._cut(power.kind)
@@ -256,7 +268,7 @@ class Driver(Clients):
         faults = self.disk.faults
         troubled = faults.failing_syncs or faults.full_ops or faults.rot or faults.lying_syncs
         self.judge.require(1, bool(troubled), f"a sound disk cannot be opened: {refused}")
-        self.disk.kill()
+        self.sever()
         self.disk.heal()
 
     def _tell_damage(self) -> None:

@@ -12,6 +12,7 @@ from engine.host.shell import SimShell
 from engine.hub import messages as hub
 from engine.io.sim_disk import SimDisk
 from engine.io.sim_entropy import SimEntropy
+from engine.io.sim_faults import Faults
 from engine.io.sim_media import Change, FileNode, Media, Naming, Operation, Refusal, Sync, SyncDir
 from faults.checking import Judge
 
@@ -85,14 +86,28 @@ class LifeDisk(SimDisk):
         self._synced: dict[int, set[int]] = {}  # file -> sectors; membership only
         self._unsynced: dict[int, set[int]] = {}
         self._failed: set[int] = set()  # files; membership only
+        self._batches_left = 0
         if media is not None:
             self._survey()
 
+    def crash_in_batch(self, count: int) -> None:
+        """The power goes between a write of a segment, the `count`th from here, and its sync."""
+        self._batches_left = count
+
+    def heal(self) -> None:
+        self._batches_left = 0
+        super().heal()
+
     def perform(self, operation: Operation) -> None:
-        if isinstance(operation, Change) and operation.file in self._segments:
-            self._judge_change(operation)
+        batch = operation if isinstance(operation, Change) and operation.file in self._segments else None
+        if batch is not None:
+            self._judge_change(batch)
         super().perform(operation)
         self._lines.add(_line_of(operation))
+        if batch is not None and self._batches_left:
+            self._batches_left -= 1
+            if not self._batches_left:
+                self.crash_at(self.ops + 1)
         if isinstance(operation, Change):
             self._unsynced.setdefault(operation.file, set()).update(index for index, _ in operation.sectors)
         elif isinstance(operation, Sync):
@@ -109,6 +124,14 @@ class LifeDisk(SimDisk):
             for entry in operation.entries:
                 if entry.node and entry.name.endswith(".seg"):
                     self._segments[entry.node] = entry.name
+
+    def take_over(self, dead: LifeDisk) -> None:
+        """Go on where the disk of a dead process was; what that process still holds of it is dead from here on."""
+        self.trace, self.syncs, self.faults = dead.trace, dead.syncs, dead.faults
+        self._segments, self._synced = dead._segments, dead._synced
+        self._unsynced, self._failed = dead._unsynced, dead._failed
+        dead.faults = Faults()
+        dead.crash_now()
 
     def _survey(self) -> None:
         """What was there at the start is synced."""

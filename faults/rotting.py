@@ -17,9 +17,9 @@ Data = dict[str, dict[str, bytes]]
 
 def rot(driver: Driver, step: steps.Rot) -> None:
     """Kill, flip, verify, open, look; then mend it, open again and compare."""
-    disk = driver.disk
     driver.heal()
     driver.stop_by_kill()
+    disk = driver.disk
     files = _files_below(disk, step.below)
     found: Data = {}
     path = ""
@@ -28,8 +28,8 @@ def rot(driver: Driver, step: steps.Rot) -> None:
         disk.flip_bit(path, step.bit % (disk.size(path) * 8))
         driver.trace.add(f"rot in {path}")
         found = _look(driver, path)
-        disk.kill()
-        disk.heal()
+        driver.sever()
+        driver.disk.heal()
     if step.below == "inflight":
         driver.book.forget_begun()
     driver.host = driver.open_again()

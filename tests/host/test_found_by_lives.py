@@ -88,3 +88,22 @@ def test_a_host_that_closes_leaves_the_process_its_vms() -> None:
     for _ in range(5):
         second.perform(again, hub.Call("look", b"[]"))
     assert pool.made <= made + 2, "VMs are used again, also by the next host"
+
+
+def test_two_who_remove_one_check_at_once_are_both_answered_and_the_server_lives() -> None:
+    disk = SimDisk(seed="twice")
+    host = simulated("twice", disk=disk)
+    world = world_of(host, "w")
+    enrolled = host.perform(
+        world, hub.Enrol("looks", "look() === 0", "function look() { return 1 }", generator=None)
+    )
+    assert isinstance(enrolled, answers.Enrolled)
+    heard: list[Any] = []
+    for who in ("one", "other"):
+        host.submit(world, hub.RemoveCheck("looks", who), actor=who, request_id=None, done=heard.append)
+    host.settle()
+    assert [type(answer) for answer in heard] == [answers.Done, answers.Done]
+    assert isinstance(host.perform(world, hub.RemoveCheck("looks", "late")), answers.Missing)
+    host.shut_down()
+    again = simulated("twice again", disk=disk)
+    assert [(row.name, row.reason) for row in again.checks(world).removed] == [("looks", "one")]
