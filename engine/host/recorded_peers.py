@@ -62,7 +62,7 @@ def next_answer(told: Sequence[Told], waiting: Sequence[Ask]) -> tuple[Told, Ask
 
 
 class RecordedPeers:
-    """The `Peers` of an operation that runs again. What it did not look at then is shown as it is now."""
+    """The `Peers` of an operation that runs again. What it did not look at then is for `present` to say."""
 
     def __init__(self, looks: Sequence[kinds.Look], present: Peers) -> None:
         self._looks = {(look.what, look.world): look for look in looks}
@@ -70,7 +70,7 @@ class RecordedPeers:
         self._shown_now: dict[tuple[str, str], None] = {}
 
     def shown_now(self) -> frozenset[tuple[str, str]]:
-        """What was shown as it is now: list, functions or call, and the world."""
+        """What `present` said: list, functions or call, and the world."""
         return frozenset(self._shown_now)
 
     def list(self) -> Sequence[str]:

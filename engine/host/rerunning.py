@@ -5,13 +5,13 @@ Nothing is recorded and no other world is asked. A call that wants to know what 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from engine import limits, logic
 from engine.host.page_results import PAGE_FUNCTION, judged
+from engine.host.recorded_peers import RecordedPeers
 from engine.logic.jobs import FailureKind, Peers, Runs, failure_kind
 from engine.record import kinds
 from engine.record.golden_kinds import Asked, GoldenPinned, Outcome
@@ -135,7 +135,8 @@ def _run(
     asked: list[logic.Ask] = []
     open_asks: dict[int, logic.Ask] = {}
     fuel_used = 0
-    shared: dict[str, Any] = {"data": data, "peers": _RecordedPeers(case.looks), "source_lookup": sources}
+    peers = RecordedPeers(case.looks, _NotTold())
+    shared: dict[str, Any] = {"data": data, "peers": peers, "source_lookup": sources}
     try:
         came = logic.call(
             pool,
@@ -212,27 +213,14 @@ def _shown(ask: logic.Ask) -> str:
     return f"{ask.world}.{ask.function}({args if len(args) <= args_max else args[:args_max] + '…'})"
 
 
-class _RecordedPeers(Peers):
-    """What an operation was told of other worlds, told again. What it did not look at then, nobody knows."""
-
-    def __init__(self, looks: Sequence[kinds.Look]) -> None:
-        self._looks = {(look.what, look.world): look for look in looks}
+class _NotTold(Peers):
+    """What an operation did not look at then, nobody knows."""
 
     def may_call(self, world: str) -> tuple[str, str] | None:
-        look = self._looks.get(("call", world))
-        if look is None or look.refused is None:
-            return None  # whether it was asked is told by the ask
-        return look.refused, look.answer.decode("utf-8", "surrogatepass")
+        return None  # whether it was asked is told by the ask
 
     def list(self) -> Sequence[str]:
-        return cast(list[str], json.loads(self._answer("list", "", "which worlds it may call")))
+        raise Unrecorded("it would ask which worlds it may call, which it did not ask then")
 
     def functions(self, world: str) -> Sequence[tuple[str, str, str, Sequence[str]]]:
-        rows = json.loads(self._answer("functions", world, f"what {world} defines"))
-        return [(row["name"], row["kind"], row["doc"], row["params"]) for row in rows]
-
-    def _answer(self, what: str, world: str, in_words: str) -> bytes:
-        look = self._looks.get((what, world))
-        if look is None:
-            raise Unrecorded(f"it would ask {in_words}, which it did not ask then")
-        return look.answer
+        raise Unrecorded(f"it would ask what {world} defines, which it did not ask then")
