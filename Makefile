@@ -13,7 +13,7 @@ WORKERS ?= 2
 # Where node had to come from PyPI it lies beside pw; tools of this tree are found before the machine's.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup run test lint types contracts check bench soak mutate clean
+.PHONY: help setup run test lint types contracts check bench soak plants mutate clean
 
 help:
 	@echo 'make setup   install everything into .venv and web/node_modules; starts nothing'
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint    ruff, mypy and the contracts of the pure arithmetic'
 	@echo 'make bench   measure, print the table and write docs/BENCHMARKS.md'
 	@echo 'make soak    long lives under faults'
+	@echo 'make plants  plant known mistakes: in how many tries do lives, orders and replays find each?'
 	@echo 'make mutate  small mistakes in hub, record and logic: which do the tests miss? MUTANTS=200 SEED=1 samples'
 	@echo 'make clean   remove what setup and the tests made; data directories stay'
 
@@ -103,6 +104,9 @@ SOAK_SEEDS ?= 1..10000
 soak: setup $(STAMPS)/dev $(STAMPS)/web-dev
 	$(PYTEST) -n $(WORKERS) -m soak
 	$(BIN)/python -m faults --seeds $(SOAK_SEEDS) --jobs $(WORKERS)
+
+plants: setup $(STAMPS)/dev
+	$(BIN)/python -m tests.faults.plants --jobs $(WORKERS)
 
 MUTANTS ?=
 SEED ?= 0
