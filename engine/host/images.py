@@ -111,7 +111,7 @@ class Images:
                 parent_depth=depth,
                 size_bytes=image.size_bytes,
                 meta=image.meta.to_bytes(),
-                pages=[heaps.Page(n, image.page(n), before.page(n)) for n in numbers],
+                pages=list(map(heaps.Page, numbers, image.read_pages(numbers), before.read_pages(numbers))),
             )
             return content, depth + 1
         return _whole(image), 0
@@ -134,7 +134,7 @@ class Images:
         if genesis is not None and image.size_bytes >= genesis.size_bytes:
             changed = image.pages_differing(genesis)
             if len(changed) <= limits.HEAP_DELTA_PAGES_MAX:
-                pages = {n: image.page(n) for n in changed}
+                pages = dict(zip(changed, image.read_pages(changed), strict=True))
                 image = HeapImage.from_parent(genesis, pages, image.size_bytes, meta)
         return image, heap.depth
 

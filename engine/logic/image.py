@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
 import msgspec
@@ -125,7 +125,10 @@ class HeapImage:
         """The identity: BLAKE3, 64 hex digits, of meta, size and memory."""
         if self._root is None:
             head = ROOT_FORMAT + self.meta.to_bytes() + struct.pack("<Q", self.size_bytes)
-            self._root = blake3(head).update(self.to_bytes()).hexdigest()
+            hasher = blake3(head)
+            for piece in self._pieces():
+                hasher.update(piece)
+            self._root = hasher.hexdigest()
         return self._root
 
     @property
@@ -137,10 +140,12 @@ class HeapImage:
         """The whole linear memory, `size_bytes` long."""
         if not self.pages and self.size_bytes == self.base.size_bytes:
             return self.base.to_bytes()
-        memory = bytearray(self.base.read(0, self.size_bytes))
-        for number, page in self.page_map().items():
-            memory[number * PAGE_BYTES : (number + 1) * PAGE_BYTES] = page
-        return bytes(memory)
+        return b"".join(self._pieces())
+
+    def read_pages(self, numbers: Iterable[int]) -> list[bytes]:
+        """The 4096 bytes of each of these pages; zeros past the end of the heap."""
+        own, base = self.page_map(), self.base
+        return [own.get(number) or base.page(number) for number in numbers]
 
     def page(self, number: int) -> bytes:
         """The 4096 bytes of one page; zeros past the end of the heap."""
@@ -165,6 +170,20 @@ class HeapImage:
             if number * PAGE_BYTES < self.size_bytes
             and (ours.get(number) or base.page(number)) != (theirs.get(number) or base.page(number))
         ]
+
+    def _pieces(self) -> Iterator[memoryview]:
+        """The whole linear memory in pieces, without a copy: the base's, between the image's own."""
+        base, base_bytes, at = memoryview(self.base.content), self.base.size_bytes, 0
+        pages = memoryview(self.pages)
+        ends = [number * PAGE_BYTES for number in self.page_numbers]
+        for index, end in enumerate([*ends, self.size_bytes]):
+            if at < min(end, base_bytes):
+                yield base[at : min(end, base_bytes)]
+            if (zeros := end - max(at, base_bytes)) > 0:
+                yield memoryview(bytes(zeros))
+            if index < len(ends):
+                yield pages[index * PAGE_BYTES : (index + 1) * PAGE_BYTES]
+            at = end + PAGE_BYTES
 
     def _own_page(self, index: int) -> bytes:
         return self.pages[index * PAGE_BYTES : (index + 1) * PAGE_BYTES]
