@@ -67,7 +67,13 @@ class History:
             self.by_request.setdefault((world, request.id), []).append(record)
         if isinstance(record.body, Interrupted):
             key = (world, record.body.admitted_flick, record.body.seed)
-            self.interrupted.setdefault(key, []).append(record)
+            known = self.interrupted.setdefault(key, [])
+            # A retry is another run: it begins when what it tries again is recorded.
+            earlier = known[-1].seq if known else 0
+            another = record.body.snapshot >= earlier
+            again = f"world {world}: record {record.seq} interrupts again what record {earlier} did"
+            self._judge.require(16, another, again)
+            known.append(record)
         if isinstance(record.body, Call) and record.body.admitted is not None:
             self.by_admission.setdefault((world, record.body.admitted), []).append(record)
 
