@@ -41,9 +41,10 @@ _TEXTS = {
     "pay": (
         "async function pay(token, key, amount, route) { const before = data.get(key) ?? 0; "
         "const noted = data.get('paid:' + token) ?? 0; const [next, ...rest] = route; "
+        "data.set('paid:' + token, noted + 1); "
         "if (next !== undefined) await Promise.all(next.map((world, i) => "
         "worlds.call(world, 'pay', token + '.' + i, key, amount, rest))); data.set(key, before + amount); "
-        "data.set('paid:' + token, noted + 1); return [before, before + amount, %d] }"
+        "console.log(Math.random()); return [before, data.get(key), %d] }"
     ),
     "app": "function app(request) { return '<p>' + request.path + ' ' + (data.get('hot') ?? 0) + ' %d</p>' }",
     "Item": "class Item { constructor(n) { this.n = n } weight() { return this.n * %d } }",
@@ -74,7 +75,8 @@ class Source:
 
 
 def _library(variant: int) -> str:
-    return "/** One of many. */\n" + "\n".join(text_of(name, variant) for name in LIBRARY)
+    large = "\nstate('large', () => ({ text: 'x'.repeat(1_500_000) }));" if variant == 3 else ""
+    return "/** One of many. */\n" + "\n".join(text_of(name, variant) for name in LIBRARY) + large
 
 
 _BUMP = "const count = state('count', () => ({ n: 0 })); count.n += %d;"

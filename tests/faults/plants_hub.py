@@ -235,15 +235,6 @@ def _keep_writes_of_previews(patch: Patch) -> None:
     patch.setattr(commit, "_record_reader", record_reader)
 
 
-def _roll_back_without_checks(patch: Patch) -> None:
-    whole = Jobs._rollback
-
-    def rollback(jobs: Jobs, runtime: Any, job: Any, operation: hub.Rollback) -> Any:
-        return whole(jobs, runtime, job, dataclasses.replace(operation, force=True))
-
-    patch.setattr(Jobs, "_rollback", rollback)
-
-
 def _accept_without_checks(patch: Patch) -> None:
     patch.setattr(Jobs, "judge", lambda jobs, runtime, image, catalogue: None)
 
@@ -325,8 +316,8 @@ def _tell_worlds_in_the_order_of_hashes(patch: Patch) -> None:
 def _draw_one_seed_for_all(patch: Patch) -> None:
     whole = hub.Admit
 
-    def admit(*given: Any) -> hub.Admit:
-        return dataclasses.replace(whole(*given), seed=7)
+    def admit(*given: Any, **named: Any) -> hub.Admit:
+        return dataclasses.replace(whole(*given, **named), seed=7)
 
     patch.setattr(hub, "Admit", admit)
 
@@ -475,12 +466,6 @@ PLANTS = (
     ),
     Plant("a failed call's writes count", (18,), _keep_writes_of_failed_calls, (_BUSY,), True),
     Plant("a preview's writes are read by later calls", (18,), _keep_writes_of_previews, (_BUSY,), True),
-    Plant(
-        "a rollback is accepted whatever the checks say",
-        (18,),
-        _roll_back_without_checks,
-        (Lives(60, troubles=()),),
-    ),
     Plant(
         "a change is accepted whatever the checks say",
         (18,),

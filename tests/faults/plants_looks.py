@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -151,7 +151,8 @@ class CrashImages:
     def search(self, plant: str) -> Found | None:
         lived.cache_clear()
         try:
-            for n, (point, disk) in enumerate(islice(images(), self.budget), 1):
+            all_images = (image for seed in count() for image in images(seed))
+            for n, (point, disk) in enumerate(islice(all_images, self.budget), 1):
                 try:
                     check(point, disk)
                 except Exception as error:

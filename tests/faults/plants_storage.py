@@ -136,12 +136,12 @@ def _believe_what_was_not_synced(patch: Patch) -> None:
 
 
 def _cut_one_batch_too_many(patch: Patch) -> None:
-    """Where the last batch is torn, the one before it goes too."""
+    """Where no seal follows the last batch, it is taken for a torn one."""
     whole = log_survey._read_last
 
     def read_last(disk: Any, segment: Any, mark: Any, report: Any) -> Any:
         torn_at_bytes, ended = whole(disk, segment, mark, report)
-        if torn_at_bytes >= 0 and segment.index.count:
+        if not ended and segment.index.count:
             file = disk.open(segment.path)
             index = SegmentIndex(segment.index.batch_before)
             for position in range(segment.index.count - 1):
@@ -363,7 +363,11 @@ PLANTS = (
         "an opening believes batches that may not be synced", (1,), _believe_what_was_not_synced, (Lives(40),)
     ),
     Plant(
-        "a torn batch takes the one before it along", (1, 16), _cut_one_batch_too_many, (CrashImages(20_000),)
+        "a batch that no seal follows is taken for a torn one",
+        (1, 16),
+        _cut_one_batch_too_many,
+        (CrashImages(2_000),),
+        True,
     ),
     Plant("a batch is sorted by the texts of its numbers", (6,), _sort_a_batch_by_text, (Lives(10),), True),
     Plant(

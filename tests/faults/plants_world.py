@@ -200,6 +200,7 @@ PLANTS = (
         (13,),
         _lose_writes_while_waiting,
         (Lives(20, worlds=4, troubles=()),),
+        True,
     ),
     Plant(
         "a call does not read what it wrote itself", (12,), _read_past_own_writes, (Lives(10, troubles=()),)
@@ -209,6 +210,7 @@ PLANTS = (
         (12,),
         _read_what_is_newest,
         (Lives(20, troubles=()),),
+        True,
     ),
     Plant(
         "a call runs on the newest revision", (12, 13), _run_on_the_newest_revision, (Lives(20, troubles=()),)
@@ -217,7 +219,7 @@ PLANTS = (
         "a rejected change leaves its heap as the head",
         (18,),
         _keep_what_a_rejected_attempt_left,
-        (Lives(20, troubles=()),),
+        (Lives(60, troubles=()),),
     ),
     Plant("a call leaves its heap to the next", (18,), _keep_what_a_call_left, (Lives(20, troubles=()),)),
 )
