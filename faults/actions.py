@@ -231,7 +231,7 @@ def _draw_edit(entropy: SimEntropy, n: int) -> Args:
 
 
 def _draw_state(entropy: SimEntropy, n: int) -> Args:
-    return [_one_of(entropy, ("archived", "frozen")), entropy.chance(1, 3)]
+    return [_one_of(entropy, ("archived", "frozen")), entropy.chance(1, 5)]
 
 
 ACTIONS: dict[str, Action] = {
@@ -241,7 +241,7 @@ ACTIONS: dict[str, Action] = {
     "pay": Action(16, _draw_pay, _pay, _says_pay),
     "pay later": Action(3, _draw_pay, _pay_later, lambda args: _says_pay(args) + ", not waiting"),
     "try to pay": Action(3, _draw_pay, _try_pay, lambda args: "preview " + _says_pay(args)),
-    "develop": Action(22, _draw_develop, _develop, lambda args: f"develop {args[0]}"),
+    "develop": Action(16, _draw_develop, _develop, lambda args: f"develop {args[0]}"),
     "roll back": Action(
         4,
         lambda entropy, n: [entropy.below(1000), entropy.chance(1, 4)],
@@ -262,7 +262,7 @@ ACTIONS: dict[str, Action] = {
     ),
     "enrol": Action(
         4,
-        lambda entropy, n: [_one_of(entropy, (*guests.CHECKS, *guests.SOUND_CHECKS))],
+        lambda entropy, n: [_one_of(entropy, ("doubles", "doubles", *guests.CHECKS))],
         _enrol,
         lambda args: f"enrol the check {args[0]}",
     ),

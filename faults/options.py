@@ -26,6 +26,8 @@ class Options(msgspec.Struct, frozen=True):
     troubles: tuple[Trouble, ...]
     trouble_every: int
     """About so many operations lie between two troubles."""
+    replays: bool = True
+    """Whether every world is replayed at the end: it costs as much as a quarter of the life."""
 
     def __str__(self) -> str:
         return (
@@ -40,6 +42,7 @@ class Options(msgspec.Struct, frozen=True):
 def draw_options(seed: int | str, operations: int | None = None) -> Options:
     """The options of a seed; `operations` None: about 200."""
     entropy = SimEntropy(f"life {seed}").fork("options")
+    gap_seconds = (1, 10, 100)[entropy.below(3)]
     drawn = OPERATIONS * 4 // 5 + entropy.below(OPERATIONS * 2 // 5)
     troubles: list[Trouble] = ["crashes"] if not entropy.chance(1, 12) else []
     rare: tuple[tuple[Trouble, int, int], ...] = (
@@ -59,8 +62,9 @@ def draw_options(seed: int | str, operations: int | None = None) -> Options:
         worlds=1 + entropy.below(4),
         segment_bytes_max=(64 + entropy.below(4) * 64) * KIB,
         latency_flicks_max=FLICKS_PER_SECOND // (1000, 200, 50)[entropy.below(3)],
-        gap_flicks_max=FLICKS_PER_SECOND * (1, 3, 10)[entropy.below(3)],
-        keeps_up=entropy.chance(1, 2),
+        gap_flicks_max=FLICKS_PER_SECOND * gap_seconds,
+        keeps_up=entropy.chance(1, 2) and gap_seconds <= 10,  # four times a second
         troubles=tuple(troubles),
         trouble_every=(6, 12, 25, 60)[entropy.below(4)],
+        replays=entropy.chance(1, 2),
     )

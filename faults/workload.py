@@ -119,12 +119,12 @@ class _Drawing:
     def _serve(self) -> None:
         server = self._server
         for what, rarely in (
-            ("collect", 40),
-            ("back up", 90),
-            ("restart", 60),
-            ("verify", 250),
-            ("open backup", 250),
-            ("move", 200),
+            ("collect", 60),
+            ("back up", 200),
+            ("restart", 80),
+            ("verify", 400),
+            ("open backup", 200),
+            ("move", 400),
         ):
             if server.chance(1, rarely):
                 self._steps.append(Serve(what))  # type: ignore[arg-type]
