@@ -360,7 +360,7 @@ PLANTS = (
         True,
     ),
     Plant(
-        "an opening believes batches that may not be synced", (1,), _believe_what_was_not_synced, (Lives(40),)
+        "an opening believes batches that may not be synced", (1,), _believe_what_was_not_synced, (Lives(80),)
     ),
     Plant(
         "a batch that no seal follows is taken for a torn one",
@@ -369,7 +369,7 @@ PLANTS = (
         (CrashImages(2_000),),
         True,
     ),
-    Plant("a batch is sorted by the texts of its numbers", (6,), _sort_a_batch_by_text, (Lives(10),), True),
+    Plant("a batch is sorted by the texts of its numbers", (6,), _sort_a_batch_by_text, (Lives(20),), True),
     Plant(
         "an erased body takes its hash along",
         (20,),
@@ -397,7 +397,7 @@ PLANTS = (
         (Lives(10),),
     ),
     Plant(
-        "collection takes the heaps of earlier revisions", (8,), _forget_earlier_revisions, (Lives(10),), True
+        "collection takes the heaps of earlier revisions", (8,), _forget_earlier_revisions, (Lives(30),), True
     ),
     Plant(
         "collection takes blobs whose record is on its way",
