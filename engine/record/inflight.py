@@ -254,13 +254,14 @@ def _outcome_of(left: Leftover, log: Log, used: set[tuple[str, int]]) -> int | N
     """The sequence of the record that ended this operation."""
     work = left.work
     for _, entry in log.read(work.world, work.snapshot + 1):
-        if (work.world, entry.seq) in used or left.drafted_seq not in (None, entry.seq):
+        if (work.world, entry.seq) in used:
             continue
         header, body = decode(entry)
         if header.kind == "interrupted" and isinstance(body, Interrupted):
+            # Whichever record it was to become: this one says that it did not, and that note may be back.
             if (body.admitted_flick, body.seed, body.work) == (work.flick, work.seed, work.work):
                 return entry.seq
-        elif header.kind in _OUTCOMES[work.operation]:
+        elif left.drafted_seq in (None, entry.seq) and header.kind in _OUTCOMES[work.operation]:
             drawn = (body.flick, body.seed) if isinstance(body, Call | Preview) else (header.flick, work.seed)
             if drawn == (work.flick, work.seed):
                 return entry.seq

@@ -107,3 +107,32 @@ def test_two_who_remove_one_check_at_once_are_both_answered_and_the_server_lives
     host.shut_down()
     again = simulated("twice again", disk=disk)
     assert [(row.name, row.reason) for row in again.checks(world).removed] == [("looks", "one")]
+
+
+def test_what_was_interrupted_is_so_once_though_power_brings_back_its_note() -> None:
+    """The note names the record that the operation was to become; another operation has that number now."""
+    disk = SimDisk(seed="noted")
+    host = simulated("noted", disk=disk)
+    world = world_of(host, "w")
+    runtime = host.runtimes.get(world)
+    assert runtime is not None
+    for function in ("first", "second"):
+        source = f"function {function}() {{ data.set('{function}', 1); return 1 }}"
+        host.perform(world, hub.Develop(source, function))
+    for function in ("first", "second"):
+        call = hub.Call(function, b"[]")
+        host.submit(world, call, actor=function, request_id=None, done=lambda answer: None)
+    while not runtime.undurable:
+        host.shell.step()
+    assert [body.function for body in runtime.undurable.values()] == ["second"], "the first one still runs"
+    host.kill()
+    slots = disk.open("inflight/slots")
+    before = slots.read_at(0, slots.size())
+    again = simulated("noted again", disk=disk)
+    again.settle()
+    again.kill()
+    slots.write_at(0, before)
+    last = simulated("noted at last", disk=disk)
+    last.settle()
+    found = [body.subject for body in bodies(last, world) if isinstance(body, kinds.Interrupted)]
+    assert sorted(found) == ["first", "second"]
