@@ -436,7 +436,7 @@ PLANTS = (
         _draw_again_at_recovery,
         (Lives(40, worlds=4, troubles=_SLOW),),
     ),
-    Plant("a retry draws a new seed", (11,), _draw_again_for_a_retry, (Lives(40, worlds=4, troubles=_SLOW),)),
+    Plant("a retry draws a new seed", (11,), _draw_again_for_a_retry, (Lives(80, worlds=4, troubles=_SLOW),)),
     Plant(
         "a re-run draws a new seed, and asks all again",
         (11,),
@@ -448,7 +448,7 @@ PLANTS = (
         "a call that waits hears one answer alone",
         (16,),
         _forget_a_park,
-        (Lives(10, worlds=4, troubles=()),),
+        (Lives(30, worlds=4, troubles=()),),
         True,
     ),
     Plant(
@@ -470,7 +470,7 @@ PLANTS = (
         "a change is accepted whatever the checks say",
         (18,),
         _accept_without_checks,
-        (Lives(30, troubles=()),),
+        (Lives(60, troubles=()),),
     ),
     Plant("the head moves before its record is durable", (1, 17), _move_the_head_when_drafted, (_BUSY,)),
     Plant(
@@ -508,7 +508,7 @@ PLANTS = (
         "the worlds of a batch hear of it in the order of a set",
         (13,),
         _tell_worlds_in_the_order_of_hashes,
-        (Twice(6),),
+        (Twice(10),),
     ),
     Plant(
         "all operations draw one seed", (16,), _draw_one_seed_for_all, (Lives(40, worlds=4, troubles=_SLOW),)
@@ -523,6 +523,6 @@ PLANTS = (
         "a purge does not wait for the calls that run",
         (6, 20),
         _let_calls_follow_a_purge,
-        (Lives(60, worlds=4, troubles=()),),
+        (Lives(120, worlds=4, troubles=()),),
     ),
 )

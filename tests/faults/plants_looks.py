@@ -248,10 +248,7 @@ def _checker(broken: Broken) -> str:
     if broken.invariant != FAULT_OF_OURS:
         return f"lives: {named(broken.invariant)}"
     kind, _, rest = broken.message.partition(":")
-    if kind == "AssertionError":
-        return (
-            f"lives: the engine asserts: {rest.strip().splitlines()[0][:60]}"
-            if rest.strip()
-            else "lives: the engine asserts"
-        )
-    return f"lives: {kind}"
+    if kind != "AssertionError":
+        return f"lives: {kind}"
+    said = rest.strip().partition("\n")[0]
+    return f"lives: asserted {said[:24]}"

@@ -414,6 +414,6 @@ PLANTS = (
         True,
     ),
     Plant("the projection keeps rows that were deleted", (9,), _keep_deleted_rows, (Lives(10),), True),
-    Plant("a purge leaves the incidents of its world", (9, 20), _keep_rows_of_a_purged_world, (Lives(60),)),
+    Plant("a purge leaves the incidents of its world", (9, 20), _keep_rows_of_a_purged_world, (Lives(120),)),
     Plant("the projection forgets that an admitted call has ended", (9, 16), _forget_endings, (Lives(10),)),
 )

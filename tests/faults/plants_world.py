@@ -186,15 +186,19 @@ PLANTS = (
     ),
     Plant("a job takes a VM of any size", (14,), _take_a_vm_of_any_size, (Lives(20, troubles=()),)),
     Plant(
-        "a page of the heap is not put into the VM", (14, 13), _restore_all_pages_but_one, (Replays(3),), True
+        "a page of the heap is not put into the VM",
+        (14, 13),
+        _restore_all_pages_but_one,
+        (Replays(10),),
+        True,
     ),
-    Plant("the stack does not begin where the heap says", (14, 13), _keep_the_stack_pointer, (Replays(3),)),
-    Plant("chance is seeded again when a call goes on", (13,), _seed_again_after_waiting, (Replays(3),)),
-    Plant("a call that goes on has all its fuel again", (13,), _give_fuel_anew, (Replays(3),), True),
+    Plant("the stack does not begin where the heap says", (14, 13), _keep_the_stack_pointer, (Replays(10),)),
+    Plant("chance is seeded again when a call goes on", (13,), _seed_again_after_waiting, (Replays(10),)),
+    Plant("a call that goes on has all its fuel again", (13,), _give_fuel_anew, (Replays(10),), True),
     Plant(
-        "the clock is read again in each part of a call", (13,), _read_the_clock_again, (Replays(3),), True
+        "the clock is read again in each part of a call", (13,), _read_the_clock_again, (Replays(10),), True
     ),
-    Plant("a call that waits forgets a page of its heap", (13,), _park_own_pages_alone, (Replays(3),)),
+    Plant("a call that waits forgets a page of its heap", (13,), _park_own_pages_alone, (Replays(10),)),
     Plant(
         "a call that waits forgets what it wrote",
         (13,),
@@ -203,7 +207,7 @@ PLANTS = (
         True,
     ),
     Plant(
-        "a call does not read what it wrote itself", (12,), _read_past_own_writes, (Lives(10, troubles=()),)
+        "a call does not read what it wrote itself", (12,), _read_past_own_writes, (Lives(30, troubles=()),)
     ),
     Plant(
         "a call reads the newest data, not its snapshot",
