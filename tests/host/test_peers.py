@@ -285,7 +285,9 @@ async function sell() {
   return n;
 }
 """
-FRONT = "async function buy() { const [middle] = await worlds.list(); return await worlds.call(middle, 'sell') }"
+FRONT = (
+    "async function buy() { const [middle] = await worlds.list(); return await worlds.call(middle, 'sell') }"
+)
 
 
 def test_a_retry_of_a_call_whose_peer_failed_after_asking_another_charges_that_one_once(town: Town) -> None:
