@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import json
 from typing import Any
 
+from engine.host.ledger import LoadedWorld, loaded_world
 from engine.host.machine import machine
 from engine.host.replaying import replay
 from engine.io.blobs import Blobs
+from engine.io.mem_log import MemLog
 from engine.record import heaps, kinds
 from engine.record.lthash import LtHash
+from engine.record.projection import Projection
 from faults import guests
 from faults.checking import Judge
 from faults.driver import Driver
@@ -19,6 +23,7 @@ from faults.history import Record
 from faults.rotting import read_data
 
 FLICKS_PER_MILLISECOND = 705_600
+BATCH_RECORDS = 3
 
 
 def reckon(driver: Driver) -> None:
@@ -26,6 +31,7 @@ def reckon(driver: Driver) -> None:
     driver.history.catch_up(driver.host.parts.log)
     gone = driver.purged()
     driver.book.check_requests()
+    _check_batches(driver)
     found = read_data(driver.host)
     paid: dict[str, dict[str, list[int]]] = {}
     for world, records in driver.history.worlds.items():
@@ -69,6 +75,28 @@ def _check_replays(driver: Driver, gone: set[str]) -> None:
         driver.counts.replayed += replayed.count
         told = f"world {world} replays otherwise: {replayed.divergence}"
         driver.judge.require(13, replayed.divergence is None, told)
+
+
+def _check_batches(driver: Driver) -> None:
+    """Invariant 19: the same records in other batches, each of one world alone, come to the same worlds."""
+    log, ledger = driver.host.parts.log, driver.host.parts.ledger
+    split = MemLog()
+    for world in reversed(log.worlds()):
+        entries = [entry for _, entry in log.read(world)]
+        for at in range(0, len(entries), BATCH_RECORDS):
+            split.append(entries[at : at + BATCH_RECORDS])
+    anew = Projection(None, split)
+    with ledger.lock:
+        for world in log.worlds():
+            ours, theirs = (_but_requests(loaded_world(of, world)) for of in (ledger.read(), anew))
+            driver.judge.require(19, ours == theirs, f"world {world} in other batches: {theirs}, not {ours}")
+
+
+def _but_requests(loaded: LoadedWorld | None) -> LoadedWorld | None:
+    """Request ids are forgotten by the time of the log, which goes on in another order here."""
+    if loaded is None:
+        return None
+    return dataclasses.replace(loaded, hub=dataclasses.replace(loaded.hub, requests={}))
 
 
 def _check_blobs(driver: Driver) -> None:

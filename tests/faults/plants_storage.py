@@ -310,6 +310,24 @@ def _keep_deleted_rows(patch: Patch) -> None:
     patch.setattr(Applier, "_flush", flush)
 
 
+class _FirstWrites(dict[Any, Any]):
+    """What is there already stays."""
+
+    def __setitem__(self, place: Any, row: Any) -> None:
+        self.setdefault(place, row)
+
+
+def _keep_the_first_write_of_a_batch(patch: Patch) -> None:
+    """Seen only where two calls that wrote one key came to lie in one batch."""
+    whole = Applier.apply
+
+    def apply_batch(applier: Applier, *batch: Any) -> None:
+        applier._data = _FirstWrites()
+        whole(applier, *batch)
+
+    patch.setattr(Applier, "apply", apply_batch)
+
+
 def _keep_rows_of_a_purged_world(patch: Patch) -> None:
     tables = tuple(table for table in apply.OF_ONE_WORLD if table != "incidents")
     patch.setattr(apply, "OF_ONE_WORLD", tables)
@@ -414,6 +432,12 @@ PLANTS = (
         True,
     ),
     Plant("the projection keeps rows that were deleted", (9,), _keep_deleted_rows, (Lives(10),), True),
+    Plant(
+        "of the writes of a key in one batch the first counts",
+        (19, 9),
+        _keep_the_first_write_of_a_batch,
+        (Lives(20, worlds=1, troubles=("slow",)),),
+    ),
     Plant("a purge leaves the incidents of its world", (9, 20), _keep_rows_of_a_purged_world, (Lives(120),)),
     Plant("the projection forgets that an admitted call has ended", (9, 16), _forget_endings, (Lives(10),)),
 )
