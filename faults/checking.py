@@ -21,8 +21,8 @@ SUSPENDED: dict[str, tuple[tuple[int, ...], str]] = {
     ),
     "damage": (
         (1, 2, 7, 8, 9, 16, 20),
-        "from a misdirected write on: it may cost what it hit, but never unnoticed. Opening refuses, or verifying "
-        "tells, or nothing was lost",
+        "from a misdirected write on, and where syncs lie and others fail (which drops what was promised): it may cost "
+        "what it hit, but never unnoticed. Opening refuses, or verifying tells, or nothing was lost",
     ),
     "a stray write": (
         (3, 4, 5),

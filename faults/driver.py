@@ -50,7 +50,7 @@ class Driver(Clients):
         """By world: the last record, and its hash, when somebody was answered."""
         self.backup_marks: dict[str, dict[str, tuple[int, str]]] = {}
         self.jumped_flicks = 0
-        self.lies = self.damaged = False
+        self.lies = self.fails = self.damaged = False
         self._watch = LifeWatch(self.trace, lambda world, actor, *drawn: self.book.begun(actor, *drawn))
         self._entropy = SimEntropy(f"life {life.options.seed}").fork("lived")
         self._power: steps.PowerLoss | None = None
@@ -193,6 +193,11 @@ class Driver(Clients):
         """From here on the disk may hold what nobody wrote there, or lack what somebody did."""
         self.damaged = True
         self.judge.suspend("damage")
+
+    def expect_dropped_lies(self) -> None:
+        """What a sync lied about is gone while the process lives, if another of the file fails and drops its pages."""
+        if self.lies and self.fails:
+            self.note_damage()
 
     def jump(self, gain_flicks: int) -> None:
         """The wall clock jumps; past the time that request ids are kept, they are."""

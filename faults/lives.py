@@ -97,9 +97,12 @@ def take(driver: Driver, step: steps.Step) -> None:
         case steps.ClockDrift():
             driver.clock.drift(step.ppm)
         case steps.SyncsFail():
+            driver.fails = True
+            driver.expect_dropped_lies()
             driver.disk.fail_sync(driver.disk.syncs + step.after, pages=step.pages, times=step.times)
         case steps.SyncsLie():
             driver.lies = True
+            driver.expect_dropped_lies()
             driver.disk.lie_on_sync(driver.disk.syncs + step.after, times=step.times)
         case steps.DiskFills():
             driver.disk.fill_up_at(driver.disk.ops + step.after_ops, times=step.times)
@@ -198,7 +201,7 @@ def _heal_and_end(driver: Driver) -> None:
     driver.rest()
     _use_every_world(driver)
     rest(driver)
-    reckon(driver)
+    driver.alive(lambda: reckon(driver))
     driver.restart(lambda: require_sound(driver, driver.disk))
     driver.rest()
     check_now(driver, healed=True)
