@@ -106,7 +106,7 @@ READ_BODIES_KEPT_FLICKS = 7 * 24 * 3600 * FLICKS_PER_SECOND
 INFLIGHT_DEATHS_MAX = 2
 INFLIGHT_SLOTS = 1024
 INFLIGHT_SLOT_BYTES = 1 * KIB
-COPIED_SOURCES_BYTES_MAX = 3 * SOURCE_BYTES_MAX  # of what a copy's first record holds; errors in others have no line
+COPIED_SOURCES_BYTES_MAX = 3 * SOURCE_BYTES_MAX  # in a copy's first record; errors in others have no line
 RECORDING_CHUNK_RECORDS_MAX = 4096
 RECORDING_CHUNK_BYTES = 1 * MIB  # of records; a larger one has a chunk of its own
 RECORDING_CHUNK_BYTES_MAX = LOG_BATCH_BYTES_MAX + MIB
@@ -190,7 +190,9 @@ assert (
 assert GOLDEN_BYTES_MAX > OUTCOME_BYTES_MAX + OUTCOME_ARGS_BYTES_MAX, "a pin keeps more than it shows"
 assert LOG_BATCH_BYTES_MAX < LOG_SEGMENT_BYTES_MAX, "a batch fits in a segment"
 assert BODY_BYTES_MAX < LOG_BATCH_BYTES_MAX, "a record fits in a batch"
-assert CATALOGUE_BYTES_MAX + COPIED_SOURCES_BYTES_MAX + MIB <= LOG_BATCH_BYTES_MAX, "a copy's genesis fits in a batch"
+assert CATALOGUE_BYTES_MAX + COPIED_SOURCES_BYTES_MAX + MIB <= LOG_BATCH_BYTES_MAX, (
+    "a copy's genesis fits in a batch"
+)
 assert LOG_BATCH_BYTES_MAX < RECORDING_CHUNK_BYTES_MAX, "a record fits in a chunk"
 assert LINEAR_MEMORY_BYTES_MAX < RECORDING_BLOB_BYTES_MAX, "a heap that does not compress fits in a recording"
 assert CHECK_INPUTS * CHECK_INPUT_BYTES_MAX <= BODY_BYTES_MAX, "a check's inputs fit in a record"
