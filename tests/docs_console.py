@@ -33,6 +33,7 @@ STEADY = (
     (r"token=[\w-]+", "token=TOKEN"),
     (r"~[\w-]{32}(\.[0-9a-f]+)?", "~KEY"),  # in the addresses of pages
     (r"\b\d+(\.\d+)? (ms|s|KiB|MiB|GiB|bytes)\b", "AMOUNT"),
+    (r"\b[\d,]+/s\b", "RATE"),
     (r"\b\d{4,}\b", "NUMBER"),  # sizes, which follow the engine
     (r" +", " "),  # columns are as wide as what varies in them
 )
