@@ -11,7 +11,7 @@ from faults.twice import live_twice
 
 SHARDS = 4
 FIXED_SEEDS = 24
-NEW_SEEDS = 16
+NEW_SEEDS = 24
 
 
 def new_seeds_from() -> int:
