@@ -178,6 +178,7 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
         self._on_drained = done
         self.door.draining = True
         self._keeper.stop()
+        self.shell.lanes.on_rest = self._drain_further
         self._draining = dict.fromkeys(runtime.id for runtime in self.runtimes.opened())
         for runtime in self.runtimes.opened():
             self._feed(runtime, hub.Drain())
@@ -186,8 +187,8 @@ class Host(Reads, PastLooks, IncidentReplays, GoldenReads, DryRuns, Recordings):
     def _drain_further(self) -> None:
         if self._on_drained is None or self._draining or not self._creations.idle():
             return
-        if not self._writer.idle():
-            self._writer.flush()
+        self._writer.flush()
+        if not self._writer.idle() or self.shell.lanes.working:  # also for who waits for what no hub knows of
             return
         done, self._on_drained = self._on_drained, None
         self.shell.work("log", self.parts.seal, lambda _: done())

@@ -36,6 +36,26 @@ class Failed:
         self.error = error
 
 
+class Lanes:
+    """How many jobs are on their way; `on_rest` is called when the last of them has told what it came to."""
+
+    def __init__(self) -> None:
+        self.working = 0
+        self.on_rest: Callable[[], None] = lambda: None
+
+    def entered(self, done: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A job is on its way, whose result goes to `done`: give it to what this answers instead."""
+        self.working += 1
+
+        def told(result: Any) -> None:
+            self.working -= 1
+            done(result)
+            if not self.working:
+                self.on_rest()
+
+        return told
+
+
 class Shell(Protocol):
     @property
     def clock(self) -> Clock: ...
@@ -51,6 +71,9 @@ class Shell(Protocol):
         On the VM lane the `world` takes turns with the others.
         """
         ...
+
+    @property
+    def lanes(self) -> Lanes: ...
 
     def at(self, monotonic_flicks: int, fire: Callable[[], None]) -> Callable[[], None]:
         """Call `fire` at that time or soon after; the answer cancels it."""
@@ -132,6 +155,7 @@ class LiveShell:
         self.is_deep = deepen_main_thread()
         sys.setswitchinterval(SWITCH_SECONDS)
         self._loop = loop
+        self.lanes = Lanes()
         self._lanes: dict[str, queue.SimpleQueue] = {lane: queue.SimpleQueue() for lane in LANES}
         self._threads: list[threading.Thread] = []
         self._turns: Turns[tuple[Callable[[], Any], Callable[[Any], None]]] = Turns(vm_threads)
@@ -140,6 +164,7 @@ class LiveShell:
                 self._threads.append(start_thread(self._serve_lane, f"pw-{lane}-{n}", self._lanes[lane]))
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
+        done = self.lanes.entered(done)
         if lane != "vm":
             self._lanes[lane].put((job, done))
             return
@@ -202,6 +227,7 @@ class SimShell:
         self._events: SortedList = SortedList(key=lambda event: event[:2])
         self._seq = 0
         self._free_at: dict[str, int] = {"log": 0, "upkeep": 0}
+        self.lanes = Lanes()
         self.closed = False
 
     def work(self, lane: str, job: Callable[[], Any], done: Callable[[Any], None], world: str = "") -> None:
@@ -210,7 +236,8 @@ class SimShell:
         if lane in self._free_at:
             self._free_at[lane] = end
         run = job if lane != "vm" else functools.partial(deep_thread().run, job)
-        self._push(end, lambda: done(_outcome_of(run)))
+        told = self.lanes.entered(done)
+        self._push(end, lambda: told(_outcome_of(run)))
 
     def latency_of(self, lane: str, world: str) -> int:
         """How long a job takes; whoever simulates slow worlds says otherwise."""

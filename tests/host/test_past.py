@@ -256,3 +256,18 @@ def test_a_damaged_heap_of_the_past_is_refused_as_such_and_its_reads_go_on():
     refused = host.tried_in_past(world, 1, Try("f()"))
     assert refused.refused == "storage" and blob in refused.error
     assert [row.name for row in host.past(world, 1).functions(world)] == ["f"]
+
+
+def test_who_looks_at_the_past_or_brings_data_back_while_the_server_stops_is_answered():
+    host = simulated("stops")
+    world = host.create("w").id
+    host.perform(world, hub.EditData("k", b"1", "first"))
+    host.perform(world, hub.EditData("k", b"2", "second"))
+    heard: list = []
+    host.restore_data(
+        world, 1, prefix="", reason="back", dry_run=False, actor="operator", request_id=None, done=heard.append
+    )
+    ended: list[bool] = []
+    host.drain(lambda: ended.append(True))
+    host.shell.run_until(lambda: bool(ended))
+    assert len(heard) == 1 and heard[0].refused == "draining", heard
