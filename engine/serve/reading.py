@@ -7,9 +7,10 @@ then checks the shape. Names that occur twice in an object are refused: two read
 from __future__ import annotations
 
 import codecs
+import functools
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import unquote_to_bytes
 
@@ -115,8 +116,8 @@ def read_input(text: bytes, shape: type[AnyInput]) -> AnyInput:
 
 
 def read_query(query: bytes, shape: type[AnyInput]) -> AnyInput:
-    """A query string as its struct; a name may occur once."""
-    values: dict[str, str] = {}
+    """A query string as its struct; a name may occur once, and a number is written in digits."""
+    values: dict[str, str | int] = {}
     for part in query.split(b"&") if query else ():
         if not part:
             continue
@@ -125,7 +126,29 @@ def read_query(query: bytes, shape: type[AnyInput]) -> AnyInput:
         if field in values:
             raise BadInput(f"{field}: is given twice")
         values[field] = percent_decoded(value, field)
+    for field in _whole_numbers_of(shape) & values.keys():
+        values[field] = _whole_number(str(values[field]), field)
     return _shaped(values, shape, strict=False)
+
+
+@functools.cache
+def _whole_numbers_of(shape: type[Input]) -> frozenset[str]:
+    """The fields that are numbers: msgspec would take null, 1e3 and 1.0 for some in a text."""
+    fields = msgspec.structs.fields(shape)
+    return frozenset(one.encode_name for one in fields if int in _plain_types(one.type))
+
+
+def _plain_types(declared: Any) -> Iterator[Any]:
+    yield declared
+    for part in get_args(declared):
+        yield from _plain_types(part)
+
+
+def _whole_number(text: str, field: str) -> int:
+    """Its bounds are the shape's to check; what is longer than all bounds stays beyond them."""
+    if not _WHOLE.match(text):
+        raise BadInput(f"{field}: must be a whole number in digits, not {json.dumps(text[:40])}")
+    return int(text[: _DIGITS_MAX + 2])
 
 
 def percent_decoded(text: bytes, field: str) -> str:
@@ -153,6 +176,7 @@ def number_of(text: str, field: str) -> int:
 
 _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _DIGITS = re.compile(r"[0-9]+\Z")
+_WHOLE = re.compile(r"(?:0|-?[1-9][0-9]*)\Z")
 _DIGITS_MAX = len(str(limits.NUMBER_MAX))
 
 
@@ -162,7 +186,7 @@ def _shaped(values: dict[str, Any], shape: type[AnyInput], *, strict: bool) -> A
         shaped.check()
         return shaped
     except msgspec.ValidationError as error:
-        raise BadInput(_explained(str(error), shape)) from None
+        raise BadInput(_explained(str(error), shape, values)) from None
     except BadId as error:
         raise BadInput(str(error)) from None
 
@@ -187,8 +211,8 @@ _BOUND = re.compile(r"(?:of length )?(>=|<=) ")
 _BOUND_WORDS = {">=": "of at least ", "<=": "of at most "}
 
 
-def _explained(problem: str, shape: type[Input]) -> str:
-    """msgspec's message as `field: what is wrong`."""
+def _explained(problem: str, shape: type[Input], values: dict[str, Any]) -> str:
+    """msgspec's message about these values as `field: what is wrong`."""
     if match := _MISSING.match(problem):
         return f"{match[1]}: is missing"
     if match := _UNKNOWN.match(problem):
@@ -208,6 +232,10 @@ def _explained(problem: str, shape: type[Input]) -> str:
         wanted += " " + _BOUND.sub(lambda bound: _BOUND_WORDS[bound[1]], expected[2])
         wanted += " characters" if expected[1] == "str" else ""
     got = f", not {_WORDS.get(expected[3], expected[3])}" if expected[3] else ""
+    if (
+        expected[3] == "float" and field in values
+    ):  # 5.0 is a number, and whole: only as it is written it is none
+        got = f", not {json.dumps(values[field])}"
     return f"{field}: must be {wanted}{got}"
 
 

@@ -73,7 +73,7 @@ def test_a_call_that_is_not_exactly_right_is_refused_by_field(text: bytes, error
         (inputs.Develop, b'{"source":"","dryrun":true}', "dryrun: is not a field of this request"),
         (inputs.Rollback, b'{"reason":"x"}', "revision: is missing"),
         (inputs.Rollback, b'{"revision":-1,"reason":"x"}', "revision: must be a whole number of at least 0"),
-        (inputs.Rollback, b'{"revision":1.5,"reason":"x"}', "revision: must be a whole number, not a number"),
+        (inputs.Rollback, b'{"revision":1.5,"reason":"x"}', "revision: must be a whole number, not 1.5"),
         (
             inputs.Rollback,
             b'{"revision":true,"reason":"x"}',
@@ -113,8 +113,8 @@ def test_a_name_and_a_note_may_be_as_long_as_the_limit_and_no_longer() -> None:
     [
         (b"limit=0", "limit: must be a whole number of at least 1"),
         (b"limit=1001", "limit: must be a whole number of at most 1000"),
-        (b"limit=ten", "limit: must be a whole number, not text"),
-        (b"limit=", "limit: must be a whole number, not text"),
+        (b"limit=ten", 'limit: must be a whole number in digits, not "ten"'),
+        (b"limit=", 'limit: must be a whole number in digits, not ""'),
         (b"before=-1", "before: must be a whole number of at least 0"),
         (b"before=" + b"9" * 30, f"before: must be a whole number of at most {limits.NUMBER_MAX}"),
         (b"limit=5&limit=6", "limit: is given twice"),
@@ -127,6 +127,45 @@ def test_a_query_is_as_strict_as_a_body(query: bytes, error: str) -> None:
     with pytest.raises(BadInput) as caught:
         read_query(query, inputs.NewestFirst)
     assert caught.value.error == error
+
+
+@pytest.mark.parametrize(
+    "written", ["null", "1e3", "1.0", "-0", "+5", " 5", "5_0", "007", "٣", "0x1", "5%0A"]
+)
+@pytest.mark.parametrize(
+    ("shape", "field"),
+    [
+        (inputs.AtQuery, "at"),
+        (inputs.LogQuery, "after"),
+        (inputs.LogQuery, "until"),
+        (inputs.LogQuery, "limit"),
+        (inputs.RecordingQuery, "until"),
+        (inputs.NewestFirst, "before"),
+    ],
+)
+def test_a_number_in_a_query_is_digits_and_nothing_else(
+    shape: type[inputs.Input], field: str, written: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_query(f"{field}={written}".encode(), shape)
+    assert caught.value.status == 400
+    assert caught.value.error.startswith(f"{field}: must be a whole number in digits, not ")
+    assert getattr(read_query(f"{field}=17".encode(), shape), field) == 17
+
+
+def test_a_number_in_a_query_may_have_any_length_and_is_then_too_large() -> None:
+    for digits in (17, 5000):
+        with pytest.raises(BadInput, match=f"at: must be a whole number of at most {limits.NUMBER_MAX}"):
+            read_query(b"at=" + b"9" * digits, inputs.AtQuery)
+
+
+def test_a_text_in_a_query_may_be_null_and_a_whole_number_with_a_point_is_shown_as_it_came() -> None:
+    assert read_query(b"after=null&prefix=1e3", inputs.DataQuery) == inputs.DataQuery(
+        after="null", prefix="1e3"
+    )
+    assert error_of(b'{"revision":5.0,"reason":"x"}', inputs.Rollback) == (
+        "revision: must be a whole number, not 5.0"
+    )
 
 
 def test_a_query_has_defaults_and_any_text_as_a_prefix() -> None:
