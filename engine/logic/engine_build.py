@@ -15,6 +15,7 @@ from wasmtime import _bindings as w
 
 from engine import limits
 from engine.logic import c_vm
+from engine.logic.engine_shape import misfit
 from engine.logic.native import Native, NativeUnavailable
 from engine.logic.vm import HOST_ABI_VERSION
 
@@ -49,6 +50,8 @@ class Engine:
         self.native, self.native_reason = _native(prefer)
         self.engine = wasmtime.Engine(_config(target, self.native))
         self.module = _compiled(self.engine, wasm, f"{self.identity} / {target or 'native'}", cache)
+        if reason := misfit(self.module):
+            raise EngineRefused(f"quickjs.wasm {self.wasm_hash}: {reason}")
         self.native_engine = self._link() if self.native is not None else None
 
     @property
@@ -109,6 +112,7 @@ def _config(target: str | None, native: Native | None) -> wasmtime.Config:
     config.cranelift_nan_canonicalization = True
     config.wasm_relaxed_simd_deterministic = True
     config.wasm_threads = False
+    config.wasm_multi_memory = False  # a heap is the one memory
     config.memory_init_cow = False  # the C path gives its own memories, which this mode does not allow
     # The async stack must be at least the wasm stack or the process aborts; wasmtime-py has only the latter.
     w.wasmtime_config_async_stack_size_set(config.ptr(), limits.STACK_BYTES_ASYNC)
