@@ -162,7 +162,8 @@ class Book:
         if asked.refused:
             if asked.is_in_doubt:
                 return
-            require(16, not found, f"{asked.said} was refused ({asked.answer}) and left a record")
+            told = as_json(asked.answer).decode()
+            require(16, not found, f"{asked.said} was refused ({told}) and left a record")
             return
         if asked.answer is None:
             if asked.must_end and healed:
@@ -183,12 +184,14 @@ class Book:
         no_record = asked.may_lose_its_record or isinstance(asked.answer, _MAY_REPEAT)
         if no_record and all(isinstance(r.body, kinds.Interrupted) for r in records):
             return  # power took the record, and the note that the operation had ended
-        told = as_json(asked.answer)
+        told = as_json(asked.answer).decode()
         says = [
-            as_json(answer_of(r.body, world=asked.world, seq=r.seq)) for r in records if r.body is not None
+            as_json(answer_of(r.body, world=asked.world, seq=r.seq)).decode()
+            for r in records
+            if r.body is not None
         ]
-        seqs = [record.seq for record in records]
-        require(1, told in says or not says, f"{asked.said} was told {told!r}; records {seqs} say {says!r}")
+        seqs, said = [record.seq for record in records], " and ".join(says)
+        require(1, told in says or not says, f"{asked.said} was told {told}; records {seqs} say {said}")
 
     def _joined(self, asked: Asked) -> list[Record]:
         """The records of who had asked the same under this request id before: one, while the id was kept."""
@@ -208,7 +211,7 @@ class Book:
     def _check_unrecorded(self, asked: Asked) -> None:
         """Answered, and no record: a definition that was not there, or a reader whose record power took."""
         lost = asked.may_lose_its_record
-        told = f"{asked.said} was told {asked.answer}, and the log knows nothing of it"
+        told = f"{asked.said} was told {as_json(asked.answer).decode()}, and the log knows nothing of it"
         self._judge.require(1, lost, told)
 
     def check_requests(self) -> None:

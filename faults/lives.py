@@ -230,4 +230,5 @@ def _use_every_world(driver: Driver) -> None:
             sound = isinstance(answer, answers.Done) or (
                 isinstance(answer, answers.PreviewOk) and bytes(answer.value) == b"2"
             )
-            driver.judge.require(16, sound, f"world {world.id}, healed: {asked.said} came to {answer}")
+            came_to = answers.as_json(answer).decode()
+            driver.judge.require(16, sound, f"world {world.id}, healed: {asked.said} came to {came_to}")

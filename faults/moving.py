@@ -51,8 +51,9 @@ def _exported(driver: Driver, world: str) -> bytes | None:
 def _arrive(driver: Driver, there: SimulatedHost, world: str, recording: bytes) -> None:
     require = driver.judge.require
     answer = there.imported(recording)
+    told = answers.as_json(answer).decode()
     require(
-        20, not isinstance(answer, answers.Refused), f"world {world} cannot be imported elsewhere: {answer}"
+        20, not isinstance(answer, answers.Refused), f"world {world} cannot be imported elsewhere: {told}"
     )
     records = read_recording(BytesIO(recording)).manifest.records
     driver.alive(lambda: driver.history.catch_up(driver.host.parts.log))

@@ -10,11 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from engine.host import answers
 from engine.host.writer import Writer
+from engine.hub import messages as hub
 from faults import steps
 from faults.__main__ import main
 from faults.actions import ACTIONS
+from faults.asking import Asked, Book
 from faults.checking import SUSPENDED, Broken, Judge
+from faults.history import History
 from faults.lives import life_of, live, live_life
 from faults.options import draw_options
 from faults.shrinking import shrink
@@ -60,6 +64,54 @@ def test_a_life_leaves_the_same_trace_in_another_process_with_another_hash_seed(
         check=True,
     )
     assert told.stdout.strip() == live(7, ops=60).trace_hash
+
+
+@pytest.mark.parametrize(
+    ("argv", "error"),
+    [
+        (["--seeds", "3..1"], "argument --seeds: there is no seed from 3 to 1"),
+        (["--seeds", "abc"], "argument --seeds: must be two numbers as in 1..100, not 'abc'"),
+        (["--seeds", "1..b"], "argument --seeds: must be two numbers as in 1..100, not '1..b'"),
+        (["--seeds", ""], "argument --seeds: must be two numbers as in 1..100, not ''"),
+        (["1", "--keep", "0..2"], "argument --keep: must be numbers of steps as in 1,2,9..12, not '0..2'"),
+        (["1", "--keep", "2,x"], "argument --keep: must be numbers of steps as in 1,2,9..12, not '2,x'"),
+        (["1", "--keep", "100000"], "argument --keep: this life has "),
+        (["--seeds", "1..2", "--minutes", "0"], "argument --minutes: must be a number above 0, not '0'"),
+        (["--seeds", "1..2", "--jobs", "0"], "argument --jobs: must be a whole number from 1 on, not '0'"),
+        (["1", "--ops", "-5"], "argument --ops: must be a whole number from 1 on, not '-5'"),
+        (["--life", "no such file"], "argument --life: no such file: no such file or directory"),
+        (["--life", __file__], f"argument --life: {__file__} holds no life: "),
+        (["7", "--seeds", "1..2"], "say one of SEED, --seeds A..B and --life FILE"),
+        ([], "say one of SEED, --seeds A..B and --life FILE"),
+    ],
+)
+def test_what_names_no_life_is_misuse_and_never_green(
+    capsys: pytest.CaptureFixture[str], argv: list[str], error: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert told.out == "" and f"error: {error}" in told.err
+
+
+def test_where_the_time_was_over_before_the_first_life_nothing_is_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--seeds", "1..2", "--minutes", "1e-12"]) == 1
+    assert capsys.readouterr().out == "no life was lived in that time, so nothing is known\n"
+
+
+def test_a_broken_promise_about_an_answer_prints_it_as_json() -> None:
+    judge = Judge()
+    book = Book(judge, History(judge))
+    asked = Asked(1, "w-1", hub.Call("f", b"[]"), "a call", None, hears=True)
+    book.add(asked)
+    book.heard(asked, answers.CallOk(ok=True, value=msgspec.Raw(b'{"a":[1]}'), revision=1, logs=[]))
+    with pytest.raises(Broken) as broken:
+        book.check(at_rest=False, gone=set())
+    assert '{"ok":true,"value":{"a":[1]}' in str(broken.value)
+    assert "object at 0x" not in str(broken.value)
 
 
 def test_a_judge_lets_pass_what_is_suspended_and_nothing_else() -> None:

@@ -11,8 +11,23 @@ import click
 import engine
 from engine.cli.shared import Pw, command
 
+_OPTIONS = """\b
+Of the lives:
+  --seeds A..B        all seeds from A to B
+  --life FILE         live the steps that a file holds
+  --ops N             operations of a life [about 200]
+  --keep STEPS        live only these steps, as in 1,2,9..12
+  --verbose           say each step as it begins
+  --once              do not live it a second time to compare
+  --trace             print the hash of the trace and nothing else
+  --jobs N            processes [1]
+  --minutes N         begin no life after so many minutes
+  --shrink-seconds N  shorten a failure no longer; 0: not
+"""
+"""What `python -m faults` takes; it says so itself in a checkout, where alone it is."""
 
-@command(context_settings={"ignore_unknown_options": True})
+
+@command(context_settings={"ignore_unknown_options": True}, epilog=_OPTIONS)
 @click.argument("arguments", metavar="[SEED | --seeds A..B] [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 def simulate(pw: Pw, arguments: tuple[str, ...]) -> None:
     """Live whole servers under faults, in simulated time: python -m faults.
