@@ -71,6 +71,11 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         click.echo(_line(texts, widths, [isinstance(value, int) for value in row]))
 
 
+def counted(count: int, word: str, plural: str | None = None) -> str:
+    """So many of it, in words: "1 record", "2 records"."""
+    return f"{count:,} {word if count == 1 else plural or f'{word}s'}"
+
+
 def changes_text(changes: Any) -> str:
     """What a revision changed, in one line."""
     marks = (("+", changes.added), ("~", changes.changed), ("-", changes.removed))
@@ -111,17 +116,17 @@ def _in_words(error: click.ClickException) -> str:
         alike = f"; there is {', '.join(error.possibilities)}" if error.possibilities else ""
         return f"there is no option {error.option_name}{alike}"
     if isinstance(error, click.MissingParameter):
-        return f"{_name_of(error.param)}: is missing"
+        return f"{_name_of(error.param) if error.param else 'argument'}: is missing"
     text = error.message
     if text.endswith("."):  # one of click's own sentences
         text = text[0].lower() + text[1:-1]
-    return f"{_name_of(error.param)}: {text}" if isinstance(error, click.BadParameter) else text
+    if isinstance(error, click.BadParameter):
+        return f"{_name_of(error.param) if error.param else error.param_hint or 'argument'}: {text}"
+    return text
 
 
-def _name_of(param: click.Parameter | None) -> str:
-    if isinstance(param, click.Option):
-        return max(param.opts, key=len)
-    return param.human_readable_name.lower() if param is not None else "argument"
+def _name_of(param: click.Parameter) -> str:
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name.lower()
 
 
 def complain(pw: Pw, error: Exception) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -225,6 +226,20 @@ def test_data_is_set_read_listed_and_deleted(pw: Pw, shout: str) -> None:
     assert "there is no key a" in pw("data", "get", shout, "a", status=1).stderr
 
 
+def test_the_help_of_simulate_names_all_that_the_simulator_takes_and_its_misuse_is_misuse(pw: Pw) -> None:
+    told = pw("simulate", "--help").stdout
+    simulator = subprocess.run(
+        [sys.executable, "-m", "faults", "--help"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    options = set(re.findall(r"--[a-z-]+", simulator.partition("options:")[2]))
+    assert len(options) > 8 and options <= set(re.findall(r"--[a-z-]+", told))
+    pw("simulate", "--seeds", "3..1", status=2)
+
+
 def test_show_lists_definitions_and_shows_one(pw: Pw, shout: str) -> None:
     shown = pw("show", shout).stdout
     assert f"id        {shout}\n" in shown and "revision  1\n" in shown
@@ -247,7 +262,9 @@ def test_incidents_and_the_log_are_listed_and_shown(pw: Pw, shout: str) -> None:
     assert "there are more: --after 1" in result.stderr
     result = pw("log", shout, "--limit", "2")
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["1", "2"]
-    assert "there are older ones: --after -1" in result.stderr
+    assert result.stderr == "there are older ones: --after -1 for the first\n"
+    result = pw("log", shout, "--limit", "1")
+    assert result.stderr == "there are older ones: --after 0, or --after -1 for the first\n"
     result = pw("log", shout, "--after", "-1", "--limit", "1")
     assert result.stdout.splitlines()[1].split()[:2] == ["0", "genesis"]
 

@@ -53,7 +53,7 @@ def test_a_moment_is_a_record_a_revision_or_a_time(pw: Pw, client: Client, trip:
     early = pw("at", trip, "1999-12-31", status=1)
     assert "the world was not there yet" in early.stderr
     for wrong in ("x", "-1", "1.5", "1e9", "r", "rx", ""):
-        assert "must be a record's sequence" in pw("at", trip, wrong, status=2).stderr
+        assert "pw: moment: must be a record's sequence" in pw("at", trip, wrong, status=2).stderr
     assert "has the records 0 to 5" in pw("at", trip, "6", status=1).stderr
     assert "no revision 9" in pw("at", trip, "r9", status=1).stderr
 
@@ -91,6 +91,14 @@ def test_previews_and_pages_of_then_leave_no_trace(pw: Pw, client: Client, trip:
     assert client.world(trip).records == 6
 
 
+def test_the_query_of_a_page_of_then_may_follow_its_path_as_in_an_address(pw: Pw, trip: str) -> None:
+    assert pw("at", trip, "3", "page", "/a?q=x").stdout == "/a x3\n"
+    assert pw("at", trip, "3", "page", "?q=x").stdout == "/ x3\n"
+    assert pw("at", trip, "3", "page", "/a?", "--query", "q=y", status=2).stderr.startswith(
+        "pw: page: its address has a query already"
+    )
+
+
 def test_a_copy_is_made_from_then(pw: Pw, client: Client, trip: str) -> None:
     copy = pw("at", trip, "3", "copy", "what if").stdout.strip()
     assert bytes(client.call(copy, "add", [10]).value) == b"13"
@@ -109,7 +117,8 @@ def test_data_are_brought_back_with_a_reason(pw: Pw, client: Client, trip: str) 
     assert told.stdout.splitlines() == ["set     sum", "delete  note"]
     assert told.stderr == "a dry run: 2 keys would change\n"
     assert "--reason: is missing" in pw("restore", trip, "2", status=2).stderr
-    assert "--reason: is missing" in pw("restore", trip, "2", "--reason", " ", status=2).stderr
+    for blank in ("", " "):
+        assert "--reason: must not be blank" in pw("restore", trip, "2", "--reason", blank, status=2).stderr
     assert client.world(trip).records == 6
     done = pw("restore", trip, "2", "--prefix", "s", "--reason", "too much")
     assert done.stdout.splitlines() == ["set     sum", "1 key brought back as after record 2, recorded as 6"]

@@ -46,7 +46,7 @@ def at(
       data [PREFIX]     rows of its data
       source DIR        its sources as files
       execute EXPR      preview an expression there
-      page [PATH]       what its page answered
+      page [PATH]       what its page answered; a query may follow a ?
       copy NAME         a new world from there
 
     Without LOOK: what the record was, and the world then. `pw restore` brings data back.
@@ -129,8 +129,13 @@ def _execute(pw: Pw, world: str, seq: int, what: str, **_: Any) -> None:
 
 
 def _page(pw: Pw, world: str, seq: int, what: str | None, *, query: str, **_: Any) -> None:
+    path, mark, behind = (what or "/").partition("?")
+    if mark and query:
+        raise click.UsageError(
+            "page: its address has a query already; leave out --query, or what follows the ?"
+        )
     with progress("asking the page"):
-        view = pw.client.page_view(world, what or "/", query=query, at=seq)
+        view = pw.client.page_view(world, path or "/", query=behind or query, at=seq)
     if pw.show_raw():
         return
     show_logs(view.logs)

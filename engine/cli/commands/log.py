@@ -34,6 +34,7 @@ def log(pw: Pw, world: str, after: int | None, limit: int) -> None:
         [[row.seq, row.kind, row.actor, row.at, record_line(row.kind, row.body)] for row in page.records],
     )
     if newest and after > FROM_THE_FIRST:
-        note(f"there are older ones: --after {max(after - limit, FROM_THE_FIRST)}, --after -1 for the first")
+        before = f"--after {after - limit}, or " if after - limit > FROM_THE_FIRST else ""
+        note(f"there are older ones: {before}--after {FROM_THE_FIRST} for the first")
     elif page.more:
         note(f"there are more: --after {page.records[-1].seq}")

@@ -24,7 +24,8 @@ def restore(
     MOMENT is as in `pw at`.
     """
     if not dry_run and not (reason or "").strip():
-        raise click.UsageError("--reason: is missing; it is kept in the record")
+        wrong = "is missing" if reason is None else "must not be blank"
+        raise click.UsageError(f"--reason: {wrong}; it is kept in the record")
     world = pw.world(world)
     seq = record_of(pw, world, moment)
     with progress("bringing data back"):
