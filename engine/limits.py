@@ -66,6 +66,7 @@ GOLDEN_BYTES_MAX = 256 * KIB  # of all that is kept to run one pinned call again
 GOLDEN_NAME_CHARS_MAX = 100
 HELD_CHANGES_MAX = 64  # open in one world
 OUTCOME_BYTES_MAX = 16 * KIB  # of an outcome that is kept; of a larger one its hash is
+OUTCOME_BEGINNING_CHARS_MAX = 200  # of a larger one, as it is shown
 OUTCOME_ARGS_BYTES_MAX = 4 * KIB  # of a call's arguments as a held change shows them
 TRIED_CALLS_MAX = 200  # the last recorded calls that a change is tried against
 TRIED_FUEL_MAX = 10 * CALL_FUEL_MAX  # for all of these together, and for all pinned calls together
@@ -115,6 +116,7 @@ RECORDING_BLOB_BYTES_MAX = 256 * MIB
 RECORDING_ENGINE_BYTES_MAX = 64 * MIB
 RECORDING_MANIFEST_BYTES_MAX = 64 * KIB
 RECORDING_UPLOAD_BYTES_MAX = 1024 * MIB
+IMPORT_AHEAD_FLICKS_MAX = 600 * FLICKS_PER_SECOND  # a recording's last record may be so far ahead of the clock here
 RECORDING_MEMORY_BYTES_MAX = 1024 * MIB  # of records and blobs that are held in memory to replay them
 PROJECTION_COMMIT_RECORDS = 512
 PROJECTION_WAL_PAGES_MAX = 4096
@@ -128,6 +130,7 @@ STORAGE_RETRY_FLICKS = 1 * FLICKS_PER_SECOND
 
 # The door: HTTP
 NOTE_CHARS_MAX = 2000  # a summary or a reason
+ACTOR_CHARS_MAX = 100  # who did it, in a record that was made elsewhere
 HEAD_BYTES_MAX = 64 * KIB
 HEAD_FLICKS_MAX = 10 * FLICKS_PER_SECOND
 BODY_FLICKS_MAX = 60 * FLICKS_PER_SECOND

@@ -24,17 +24,26 @@ def show_differences(rows: Sequence[DifferenceRow]) -> None:
             say(f"    {line}")
 
 
+def each_once(goldens: Sequence[DifferenceRow], differs: Sequence[DifferenceRow]) -> list[DifferenceRow]:
+    """Pinned results first, then those of the recorded calls that are not among them."""
+    pinned = {row.call.seq for row in goldens}
+    return [*goldens, *(row for row in differs if row.call.seq not in pinned)]
+
+
 def call_text(call: CallRow) -> str:
     """A call as one writes it."""
     if call.args is None:
         return f"{call.function}(…)"
     text = ", ".join(json.dumps(value, ensure_ascii=False) for value in json.loads(bytes(call.args)))
-    return f"{call.function}({text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1] + '…'})"
+    return f"{call.function}({_short(text)})"
 
 
 def outcome_text(outcome: OutcomeRow) -> str:
     """A result in one line."""
-    first = next(_lines(outcome))
+    if outcome.stopped is None and outcome.large is None and outcome.error is None:
+        first = _short(json.dumps(json.loads(bytes(outcome.value or b"null")), ensure_ascii=False))
+    else:
+        first = next(_lines(outcome))
     return f"{first}, {len(outcome.writes)} written" if outcome.writes else first
 
 
@@ -42,7 +51,8 @@ def _lines(outcome: OutcomeRow) -> Iterator[str]:
     if outcome.stopped is not None:
         yield f"not known: {outcome.stopped}"
     elif outcome.large is not None:
-        yield f"too large to be shown: {outcome.large[:16]}"
+        size = f"{outcome.size_bytes:,} bytes in all, " if outcome.size_bytes else ""
+        yield f"{_short(outcome.beginning, cut=True)} ({size}too large to be kept: {outcome.large[:16]})"
     elif outcome.error is not None:
         yield outcome.error.split("\n", 1)[0]
     else:
@@ -55,6 +65,13 @@ def _lines(outcome: OutcomeRow) -> Iterator[str]:
             yield f"writes {write.key}: {first}"
             yield from rest
     yield from (f"log: {line}" for line in outcome.logs or [])
+
+
+def _short(text: str, *, cut: bool = False) -> str:
+    """The text, or how it begins; `cut`: there is more of it than that."""
+    if len(text) <= SHORT_CHARS and not cut:
+        return text
+    return text[: SHORT_CHARS - 1] + "…"
 
 
 def _json_lines(text: bytes) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from engine.cli.output import counted
+
 CHARS_MAX = 72
 ERASED = "(its body is erased)"
 
@@ -88,7 +90,7 @@ _LINES: dict[str, Callable[[dict[str, Any]], str]] = {
     "interrupted": _interrupted,
     "admitted": lambda body: f"{body['function']}({body['args'][1:-1]})",
     "data-edit": _data_edit,
-    "data-copied": lambda body: f"{len(body['writes'])} rows",
+    "data-copied": lambda body: counted(len(body["writes"]), "row"),
     "data-restored": lambda body: f"as after record {body['at']}: {body['reason']}",
     "incident-closed": lambda body: f"{body['incident']} {body['how']}: {body['reason']}",
     "check-enrolled": _field("name"),

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from engine.cli.output import changes_text, note, plain, say, show_json, show_logs, warn
+from engine.cli.output import changes_text, counted, note, plain, say, show_json, show_logs
 
 if TYPE_CHECKING:
     from engine.host.incident_answers import CameTo, IncidentReplayed, StepRow, TriedReplay
@@ -15,10 +15,13 @@ VALUE_CHARS_MAX = 240
 
 
 def show_replay(replayed: IncidentReplayed, *, stepping: bool) -> bool:
-    """Print a replay, step by step on a terminal if so wanted; whether it went as it should."""
+    """Print a replay, step by step on a terminal if so wanted; whether it went as it should.
+
+    All of it is the result, so all goes to standard output, in its order.
+    """
     _show_steps(replayed.steps, stepping)
     if replayed.cut:
-        note("more steps followed that are not shown")
+        say("more steps followed that are not shown")
     _show_outcome(replayed.now)
     went_well = _show_comparison(replayed)
     if replayed.tried is None:
@@ -48,19 +51,18 @@ def _show_tried(tried: TriedReplay, stepping: bool) -> bool:
     say(f"with the edit  {changes_text(tried.changes)}".rstrip())
     show_logs(tried.logs)
     if tried.departs is None:
-        note("every step that is shown is as before")
+        say("every step that is shown is as before")
     elif tried.departs > 1:
-        note(f"the first {tried.departs - 1} steps are as before; from here on it departs")
+        first = "step is" if tried.departs == 2 else f"{tried.departs - 1:,} steps are"
+        say(f"the first {first} as before; from here on it departs")
     else:
-        note("it departs from the first step on")
+        say("it departs from the first step on")
     _show_steps(tried.steps[(tried.departs or len(tried.steps)) - 1 :], stepping)
     if tried.cut:
-        note("more steps followed that are not shown")
+        say("more steps followed that are not shown")
     _show_outcome(tried.now)
     if tried.broken is not None:
-        note(
-            f'a develop would be rejected: it breaks the check "{tried.broken.check}": {tried.broken.reason}'
-        )
+        say(f'a develop would be rejected: it breaks the check "{tried.broken.check}": {tried.broken.reason}')
     return tried.now.outcome == "value"
 
 
@@ -81,29 +83,31 @@ def _show_outcome(now: CameTo) -> None:
             show_json(bytes(now.value or b"null"))
             rolled_back = now.rolled_back
             if rolled_back is not None and (rolled_back.set or rolled_back.deleted):
-                note(f"not kept: set {rolled_back.set}, deleted {rolled_back.deleted}")
+                say(f"not kept: set {rolled_back.set}, deleted {rolled_back.deleted}")
         case "failed":
-            warn(f"it failed ({now.failure}): {now.error}", now.hint)
+            say(f"it failed ({now.failure}): {now.error}")
+            if now.hint:
+                say(f"  hint: {now.hint}")
         case "asks":
             for ask in now.asks:
-                warn(
-                    f"it would ask {ask.world}.{ask.function}({_line(_args(bytes(ask.args)))}): nobody was asked"
-                )
+                asked = f"{ask.world}.{ask.function}({_line(_args(bytes(ask.args)))})"
+                say(f"it would ask {asked}: nobody was asked")
 
 
 def _show_comparison(replayed: IncidentReplayed) -> bool:
     """Say whether it is what was recorded."""
     recorded = replayed.recorded
     if recorded.outcome == "interrupted":
-        note("recorded: interrupted, so there is no outcome that this could be compared with")
+        say("recorded: interrupted, so there is no outcome that this could be compared with")
         return True
     if replayed.same:
         if recorded.failure == "conflict":
-            note("recorded: a conflict; console and fuel are the same")
+            say("recorded: a conflict; console and fuel are the same")
         else:
-            note("the same as recorded, in every part")
+            say("the same as recorded, in every part")
         return True
-    warn(f"not as recorded: {', '.join(replayed.differs)}", f"it was ({recorded.failure}): {recorded.error}")
+    say(f"not as recorded: {', '.join(replayed.differs)}")
+    say(f"  it was ({recorded.failure}): {recorded.error}")
     return False
 
 
@@ -125,7 +129,7 @@ def _list(step: StepRow) -> str:
         return asked
     rows = json.loads(bytes(step.value))["rows"]
     listed = ", ".join(f"{row['key']} = {json.dumps(row['value'], ensure_ascii=False)}" for row in rows)
-    return f"{asked}: {len(rows)} row{'' if len(rows) == 1 else 's'}  {_line(listed)}".rstrip()
+    return f"{asked}: {counted(len(rows), 'row')}  {_line(listed)}".rstrip()
 
 
 def _delete(step: StepRow) -> str:

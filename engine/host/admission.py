@@ -8,6 +8,7 @@ import msgspec
 
 from engine import limits
 from engine.host import answers
+from engine.host.golden_answers import golden_id
 from engine.host.goldens import why_no_call
 from engine.host.images import HeapUnreadable
 from engine.host.parts import Parts
@@ -17,6 +18,7 @@ from engine.hub import messages as hub
 from engine.hub import refusals
 from engine.ids import content_id
 from engine.io.disk import DiskFull
+from engine.record.projection.pinned import GoldenRow
 
 
 class Door:
@@ -74,9 +76,8 @@ class Door:
                     error=f"there is no check {name}",
                     hint="`pw check list` lists the world's checks",
                 )
-            case hub.Pin(call=seq) if not self._is_known(runtime, request):
-                why_not = why_no_call(self._parts.ledger, runtime.id, seq)
-                return self.refused(refusals.not_a_call(seq, why_not)) if why_not is not None else None
+            case hub.Pin() as pin if not self._is_known(runtime, request):
+                return self._refuse_pin(runtime, pin)
             case hub.Call() | hub.Execute() if runtime.is_quarantined(operation):
                 return answers.Refused(
                     ok=False,
@@ -86,6 +87,22 @@ class Door:
                     hint="see `pw incidents`; a new revision of the world lifts the quarantine",
                 )
         return None
+
+    def _refuse_pin(self, runtime: Runtime, pin: hub.Pin) -> answers.OperationAnswer | None:
+        """What is no call cannot be pinned, and what is pinned keeps its name and its reason."""
+        ledger = self._parts.ledger
+        for n, case in runtime.goldens.items():
+            if case.call != pin.call:
+                continue
+            with ledger.lock:
+                row = ledger.read().golden(runtime.id, n)
+            assert isinstance(row, GoldenRow), "what is pinned was pinned by a record"
+            name, reason = row.body.name, row.body.reason
+            if (pin.name or case.function, pin.reason) != (name, reason):
+                return self.refused(refusals.pinned_already(pin.call, golden_id(runtime.id, n), name, reason))
+            return None
+        why_not = why_no_call(ledger, runtime.id, pin.call)
+        return self.refused(refusals.not_a_call(pin.call, why_not)) if why_not is not None else None
 
     def _is_known(self, runtime: Runtime, request: hub.Request | None) -> bool:
         """Whether it was asked under this request id before: then it is answered as it was."""

@@ -41,6 +41,7 @@ def _revision(draft: hub.Draft) -> kinds.Body:
         forced=rollback.force if rollback else False,
         request=request_of(draft),
         blessed=attempt.judged.blessed if attempt.judged else None,
+        unlike=attempt.judged.unlike if attempt.judged else [],
     )
 
 

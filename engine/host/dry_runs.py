@@ -15,27 +15,20 @@ from engine import limits, logic
 from engine.host import answers
 from engine.host import golden_answers as shapes
 from engine.host.admission import Door
-from engine.host.engines import EngineForeign
 from engine.host.jobs import Jobs
 from engine.host.parts import Parts
 from engine.host.runtime import Runtime, Runtimes
 from engine.host.shell import Failed, Shell
-from engine.host.trying import Ground, Trial, WithSource, compare_goldens
+from engine.host.trying import LOST, Ground, Trial, WithSource, compare_goldens
 from engine.host.watchdog import Watchdog
 from engine.hub import messages as hub
 from engine.hub import refusals
 from engine.hub.door import refuse_by_state
-from engine.io.blobs import BlobError
-from engine.io.disk import DiskError
-from engine.io.log import LogError
 from engine.logic import Interrupt
 from engine.record import kinds
 from engine.record.golden_kinds import Difference
-from engine.record.moments import NoMoment
 
 DryRan = shapes.DryRun | shapes.WouldReject | answers.OperationAnswer
-_LOST = (BlobError, DiskError, LogError, EngineForeign, NoMoment)
-"""What keeps a past from being run again; anything else is a fault of ours."""
 
 
 class DryRuns:
@@ -78,7 +71,7 @@ class DryRuns:
             if isinstance(result, Failed) and (refusal := self.door.closed()):
                 ended(refusal)  # what it reads may be closed already
             elif isinstance(result, Failed):
-                if not isinstance(result.error, _LOST):
+                if not isinstance(result.error, LOST):
                     self.shell.report(result.error)
                 ended(self.door.refused(refusals.lost(str(result.error))))
             elif result is not None:
@@ -152,8 +145,9 @@ class _DryRun:
             input_ = msgspec.Raw(broken.input) if broken.input is not None else None
             return shapes.WouldReject(broken.kind, broken.reason, logs, broken.check, input_)
         sources = WithSource(runtime.sources, develop.source, is_library=develop.commonjs is not None)
-        _, goldens = compare_goldens(self._ground, outcome.image, self._goldens, sources)
-        trial = Trial(self._ground, outcome.image, head=self._revision, until=self._until, sources=sources)
+        head = self._revision
+        goldens = compare_goldens(self._ground, outcome.image, self._goldens, sources, head=head).changed
+        trial = Trial(self._ground, outcome.image, head=head, until=self._until, sources=sources)
         return _Attempt(outcome, goldens, trial)
 
     def _answer(self, attempt: _Attempt) -> shapes.DryRun:

@@ -25,7 +25,8 @@ class OutcomeRow(_Shape, frozen=True):
     """A result: `value`, or `failure` and `error`; and what it wrote.
 
     `stopped`: it came to nothing, since it would have needed what was not recorded. `large` is the hash of a result
-    that is too large to be kept. Of two results `logs` and `fuel` are given where they differ; they make no difference.
+    that is too large to be kept; then `beginning` is how its value begins, `sizeBytes` what it takes.
+    Of two results `logs` and `fuel` are given where they differ; they make no difference.
     """
 
     value: msgspec.Raw | None = None
@@ -36,6 +37,8 @@ class OutcomeRow(_Shape, frozen=True):
     writes: list[WriteRow] = []
     logs: list[str] | None = None
     fuel: int | None = None
+    beginning: str = ""
+    size_bytes: int = 0
 
 
 class CallRow(_Shape, frozen=True):
@@ -75,7 +78,10 @@ class BlessingRow(_Shape, frozen=True):
 
 
 class GoldenRow(_Shape, frozen=True):
-    """A pinned result. `state` is pinned or unpinned; `outcome` is what the call is to come to now."""
+    """A pinned result. `state` is pinned or unpinned; `outcome` is what the call is to come to now.
+
+    `differs`: the head does not give it, since a rollback was forced.
+    """
 
     id: str
     world: str
@@ -89,6 +95,7 @@ class GoldenRow(_Shape, frozen=True):
     at: str
     blessed: BlessingRow | None = None
     ended: EndedRow | None = None
+    differs: bool = False
 
 
 class HeldRow(_Shape, frozen=True):
@@ -237,6 +244,8 @@ def outcome_row(outcome: Outcome, beside: Outcome | None = None) -> OutcomeRow:
         writes=[_write_row(write) for write in outcome.writes],
         logs=outcome.logs if beside is not None and beside.logs != outcome.logs else None,
         fuel=outcome.fuel if beside is not None and beside.fuel != outcome.fuel else None,
+        beginning=outcome.beginning,
+        size_bytes=outcome.size_bytes,
     )
 
 

@@ -9,6 +9,7 @@ from engine.host import golden_answers as shapes
 from engine.host.api import NotThere
 from engine.host.golden_answers import difference_rows, golden_id, outcome_row
 from engine.host.parts import Parts
+from engine.record import kinds
 from engine.record.projection.pinned import Ended, GoldenRow, HeldRow
 
 _ID = re.compile(r"([a-z0-9-]{1,64})\.([1-9][0-9]{0,15})")
@@ -26,16 +27,20 @@ class GoldenReads:
             if ledger.read().world(world) is None:
                 raise NotThere(f"there is no world {world}")
             rows, more = ledger.read().goldens(world, limit=limit, before=before)
-        return _page(world, rows, more=more)
+            unlike = self._unlike(world)
+        return _page(world, rows, unlike, more=more)
 
     def golden(self, world: str, n: int) -> shapes.GoldenRow | shapes.HeldRow:
         """Raises NotThere."""
         ledger = self.parts.ledger
         with ledger.lock:
             row = ledger.read().golden(world, n)
+            unlike = self._unlike(world)
         if row is None:
             raise NotThere(f"no golden {n} in world {world}")
-        return _golden(world, row) if isinstance(row, GoldenRow) else _held(world, row, with_source=True)
+        if isinstance(row, GoldenRow):
+            return _golden(world, row, unlike)
+        return _held(world, row, with_source=True)
 
     def all_goldens(self) -> shapes.GoldenPage:
         """What is pinned and what is held now, in all worlds in the order of their creation; each newest first."""
@@ -43,10 +48,18 @@ class GoldenReads:
         goldens, held = [], []
         with ledger.lock:
             for world in ledger.read().worlds_with_goldens():
-                page = _page(world, ledger.read().open_goldens(world), more=False)
+                rows = ledger.read().open_goldens(world)
+                page = _page(world, rows, self._unlike(world), more=False)
                 goldens += page.goldens
                 held += page.held
         return shapes.GoldenPage(goldens=goldens, held=held, more=False)
+
+    def _unlike(self, world: str) -> list[int]:
+        """The numbers of pinned results that the world's head does not give. Under the ledger's lock."""
+        read = self.parts.ledger.read()
+        row = read.world(world)
+        head = read.revision(world, row.revision) if row is not None else None
+        return head.body.unlike if head is not None and isinstance(head.body, kinds.Revision) else []
 
 
 def parse_golden_id(id: str) -> tuple[str, int] | None:
@@ -55,15 +68,15 @@ def parse_golden_id(id: str) -> tuple[str, int] | None:
     return (found[1], int(found[2])) if found else None
 
 
-def _page(world: str, rows: list[GoldenRow | HeldRow], *, more: bool) -> shapes.GoldenPage:
+def _page(world: str, rows: list[GoldenRow | HeldRow], unlike: list[int], *, more: bool) -> shapes.GoldenPage:
     return shapes.GoldenPage(
-        goldens=[_golden(world, row) for row in rows if isinstance(row, GoldenRow)],
+        goldens=[_golden(world, row, unlike) for row in rows if isinstance(row, GoldenRow)],
         held=[_held(world, row, with_source=False) for row in rows if isinstance(row, HeldRow)],
         more=more,
     )
 
 
-def _golden(world: str, row: GoldenRow) -> shapes.GoldenRow:
+def _golden(world: str, row: GoldenRow, unlike: list[int]) -> shapes.GoldenRow:
     blessing = row.blessing
     pinned = shapes.pinned(world, row.body)
     return shapes.GoldenRow(
@@ -87,6 +100,7 @@ def _golden(world: str, row: GoldenRow) -> shapes.GoldenRow:
             reason=blessing.reason,
         ),
         ended=_ended(row.ended, None),
+        differs=row.state == "pinned" and row.n in unlike,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -11,7 +11,15 @@ from engine.host.ledger import LedgerReads
 from engine.host.parts import JobParts
 from engine.host.rerunning import Case
 from engine.host.runtime import Runtime
-from engine.host.trying import DEPENDS_ON_MORE, Ground, Trial, compare_goldens
+from engine.host.trying import (
+    DEPENDS_ON_MORE,
+    LOST,
+    Ground,
+    PinnedFound,
+    Trial,
+    compare_goldens,
+    difference_of,
+)
 from engine.hub import messages as hub
 from engine.record import kinds
 from engine.record.canonical import to_bytes
@@ -19,21 +27,33 @@ from engine.record.golden_kinds import Blessed, Difference, GoldenPinned, Held, 
 from engine.record.goldens import identity_of, is_same_result, kept
 
 Sources = logic.SourceLookup
+PAST_LOST = "its past cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What an attempted heap would change of results. `blessed`: all of it was shown, and is blessed."""
+    """What an attempted heap would change of results. `blessed`: all of it was shown, and is blessed.
+
+    `as_before` are pinned results that neither it nor the head gives. `forced`: it is taken whatever it changes.
+    """
 
     goldens: list[Difference]
     differs: list[Difference]
     tried_until: int | None
     root: str
     blessed: Blessed | None = None
+    as_before: list[Difference] = field(default_factory=list)
+    forced: bool = False
 
     @property
     def is_to_be_held(self) -> bool:
-        return self.blessed is None and bool(self.goldens or self.differs)
+        return not self.forced and self.blessed is None and bool(self.goldens or self.differs)
+
+    @property
+    def unlike(self) -> list[int]:
+        """The numbers of the pinned results that it does not give, once it is the head."""
+        blessed = self.blessed.goldens if self.blessed is not None else ()
+        return sorted(n for n in _numbers([*self.goldens, *self.as_before]) if n not in blessed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +90,11 @@ class Goldens:
         if isinstance(operation, hub.Develop) and operation.gate:
             until = job.snapshot
         ground = Ground(self._parts, runtime)
-        _, goldens = compare_goldens(ground, image, runtime.goldens.values(), sources)
+        cases = runtime.goldens.values()
+        if isinstance(operation, hub.Rollback) and operation.force:
+            return _forced(ground, image, list(cases), job.revision)
+        found = compare_goldens(ground, image, cases, sources, head=job.revision)
+        goldens, as_before = _with_what_was_shown(found, held)
         differs = []
         if until is not None:
             trial = Trial(ground, image, head=job.revision, until=until, sources=sources)
@@ -83,9 +107,8 @@ class Goldens:
             and held is not None
             and _are_all_shown(held, [*goldens, *differs])
         ):
-            numbers = [one.golden for one in goldens if one.golden is not None]
-            blessed = Blessed(operation.held, operation.reason, numbers)
-        return Judged(goldens, differs, until, image.root, blessed)
+            blessed = Blessed(operation.held, operation.reason, _numbers(goldens))
+        return Judged(goldens, differs, until, image.root, blessed, as_before)
 
     def pin(self, runtime: Runtime, job: hub.RunJob, pin: hub.Pin, image: logic.HeapImage) -> hub.Event:
         """Pin a recorded call if it comes to the same at the head; a pinned one is pinned already."""
@@ -175,6 +198,28 @@ def _pinned(case: Case, pin: hub.Pin, now: Outcome) -> GoldenPinned:
         outcome=kept(now),
         reason=pin.reason,
     )
+
+
+def _forced(ground: Ground, image: logic.HeapImage, cases: list[Case], head: int) -> Judged:
+    """Nothing holds it, not even a past that cannot be read: then no pinned result is known to be given."""
+    try:
+        found = compare_goldens(ground, image, cases, head=head)
+    except LOST:
+        unknown = Outcome(stopped=PAST_LOST)
+        found = PinnedFound([difference_of(case, unknown) for case in cases], [])
+    return Judged(found.changed, [], None, image.root, as_before=found.as_before, forced=True)
+
+
+def _with_what_was_shown(found: PinnedFound, held: Held | None) -> tuple[list[Difference], list[Difference]]:
+    """What is changed, and what is as before. What a blessed change had shown is its own, whatever the head gives."""
+    shown = {_key(difference) for difference in held.goldens} if held is not None else set()
+    own = [difference for difference in found.as_before if _key(difference) in shown]
+    as_before = [difference for difference in found.as_before if _key(difference) not in shown]
+    return [*found.changed, *own], as_before
+
+
+def _numbers(differences: list[Difference]) -> list[int]:
+    return [one.golden for one in differences if one.golden is not None]
 
 
 def _are_all_shown(held: Held, differences: list[Difference]) -> bool:

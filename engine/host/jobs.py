@@ -283,7 +283,7 @@ class Jobs:
         image = self._parts.images.get(row.body.heap)
         target = logic.catalogue_of(self._pool(runtime), image)
         broken = None if rollback.force else self.judge(runtime, image, target)
-        judged = None if rollback.force or broken else self._goldens.judge(runtime, job, image)
+        judged = None if broken else self._goldens.judge(runtime, job, image)
         attempted = _attempted(
             changes_of_rollback(lambda: self._catalogue(runtime, job.revision), ledger, runtime.id, target),
             target,

@@ -28,7 +28,7 @@ from engine.host.replaying_heaps import heap_differences
 from engine.host.replaying_kinds import GONE, HOW, How, with_what_is_left
 from engine.host.replaying_order import Turns, early, oldest_snapshot
 from engine.host.replaying_parts import NotRecorded, ReplayJobs, ReplayParts, ReplaySources, replay_parts
-from engine.host.replaying_records import Record, Records
+from engine.host.replaying_records import Record, Records, as_far_as_known
 from engine.host.runtime import Runtime
 from engine.host.shell import deep_thread
 from engine.hub import messages as hub
@@ -321,11 +321,7 @@ class _Walk:
 
     def _compare(self, record: Record, draft: hub.Draft) -> None:
         recorded: Any = record.body
-        actual: Any = body_of(draft)
-        if isinstance(actual, kinds.Checkpoint) and actual.data_digest == recorded.data_digest:
-            actual = msgspec.structs.replace(
-                actual, data_blob=recorded.data_blob
-            )  # packed otherwise, perhaps
+        actual: Any = as_far_as_known(recorded, body_of(draft), self._runtime.goldens)
         if actual != recorded:
             raise Diverged(self._differences(recorded, actual))
         self._compared[record.header.kind] += 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from engine.io.log import Log
-from engine.record.kinds import Body, Header
+from engine.record.kinds import Body, Checkpoint, Header, Revision
 from engine.record.records import FIRST_SEQ, RecordRotten, decode, genesis_previous, record_hash
 
 
@@ -52,3 +55,17 @@ class Records:
             )
         self._last_hash = record_hash(entry.header)
         return Record(self._read, header, body)
+
+
+def as_far_as_known(recorded: Body, actual: Body, pinned: Container[int]) -> Body:
+    """What came of a record, but for what cannot be known here: of `pinned` are the results that are.
+
+    A blob of data may be packed otherwise; a redacted recording holds no pinned results.
+    """
+    if isinstance(recorded, Checkpoint) and isinstance(actual, Checkpoint):
+        same = actual.data_digest == recorded.data_digest
+        return replace(actual, data_blob=recorded.data_blob) if same else actual
+    if isinstance(recorded, Revision) and isinstance(actual, Revision):
+        unknown = [n for n in recorded.unlike if n not in pinned]
+        return replace(actual, unlike=sorted({*actual.unlike, *unknown}))
+    return actual

@@ -12,17 +12,24 @@ from dataclasses import dataclass, field, replace
 
 from engine import limits, logic
 from engine.host import rerunning
+from engine.host.engines import EngineForeign
 from engine.host.parts import JobParts
 from engine.host.rerunning import Case, outcome_of
 from engine.host.runtime import Runtime
+from engine.io.blobs import BlobError
+from engine.io.disk import DiskError
+from engine.io.log import LogError
 from engine.logic.jobs import Runs
 from engine.logic.source import file_of
 from engine.record import kinds
 from engine.record.golden_kinds import Difference, Outcome
-from engine.record.goldens import Comparison, compare, is_same_result, kept, kept_args
-from engine.record.moments import RollingData, data_at
+from engine.record.goldens import compare, is_same_result, kept, kept_args
+from engine.record.moments import NoMoment, RollingData, data_at
 
 FUEL_SPENT = "not tried: the calls before it took all the fuel that there is for this"
+LOST = (BlobError, DiskError, LogError, EngineForeign, NoMoment)
+"""What keeps a past from being run again; anything else is a fault of ours."""
+
 DEPENDS_ON_MORE = ("conflict", "trap")
 """Failures that came of what is not recorded: other calls of the same moment, the engine's own faults."""
 
@@ -81,6 +88,10 @@ class Ground:
         else:
             rolling.advance_to(seq)
         return rolling
+
+    def head(self, revision: int) -> logic.HeapImage:
+        """The heap of the revision that is attempted upon, whose heap is known."""
+        return self._parts.images.get(self._runtime.heaps[revision])
 
     def image_at(self, revision: int) -> logic.HeapImage:
         """The heap of an earlier revision."""
@@ -199,28 +210,53 @@ class Trial:
         return outcome
 
 
+@dataclass(frozen=True, slots=True)
+class PinnedFound:
+    """The pinned calls that an attempted heap does not bring to what is pinned, by number.
+
+    `changed` are those that it changes, `as_before` those that come to the same on the head already: that was some
+    other change's doing.
+    """
+
+    changed: list[Difference]
+    as_before: list[Difference]
+
+
 def compare_goldens(
     ground: Ground,
     image: logic.HeapImage,
     cases: Iterable[Case],
     sources: logic.SourceLookup | None = None,
-) -> tuple[Comparison[Outcome], list[Difference]]:
-    """The pinned calls of a world on an attempted heap, and those of them that are not the same, by number.
+    *,
+    head: int,
+) -> PinnedFound:
+    """The pinned calls of a world on an attempted heap; `head` is the revision that was attempted upon.
 
-    One for which there is no fuel left is no less a difference than one that comes to something else.
+    One for which there is no fuel left is no less changed than one that comes to something else.
     """
     pinned = {str(case.golden): case for case in cases}
     found: dict[str, Outcome] = {}
-    fuel_left = limits.TRIED_FUEL_MAX
+    as_before = set()
+    fuel_left = head_fuel_left = limits.TRIED_FUEL_MAX
     for id, case in sorted(pinned.items(), key=lambda entry: (entry[1].snapshot, entry[1].golden)):
         if fuel_left <= 0:
             break
         found[id] = ground.run(image, case, sources)
         fuel_left -= found[id].fuel
+        if is_same_result(case.outcome, found[id]) or head_fuel_left <= 0:
+            continue
+        now = ground.run(ground.head(head), case)
+        head_fuel_left -= now.fuel
+        if is_same_result(now, found[id]):
+            as_before.add(id)
     compared = compare({id: case.outcome for id, case in pinned.items()}, found, same=is_same_result)
     differing = {id: changed.after for id, changed in compared.changed.items()}
     differing |= dict.fromkeys(compared.missing, Outcome(stopped=FUEL_SPENT))
-    return compared, [difference_of(case, differing[id]) for id, case in pinned.items() if id in differing]
+    differences = {id: difference_of(case, differing[id]) for id, case in pinned.items() if id in differing}
+    return PinnedFound(
+        changed=[difference for id, difference in differences.items() if id not in as_before],
+        as_before=[difference for id, difference in differences.items() if id in as_before],
+    )
 
 
 def difference_of(case: Case, after: Outcome) -> Difference:

@@ -19,6 +19,7 @@ CODES = (
     "size",
     "no-golden",
     "not-a-call",
+    "pinned",
     "too-many",
     "closed",
     "request-conflict",
@@ -134,6 +135,15 @@ def golden_closed(n: int) -> Refusal:
 
 def not_a_call(seq: int, reason: str) -> Refusal:
     return Refusal("not-a-call", f"call: record {seq} {reason}", hint="`pw log` lists the world's records")
+
+
+def pinned_already(call: int, id: str, name: str, reason: str) -> Refusal:
+    why = f", for the reason {reason!r}" if reason else ""
+    return Refusal(
+        "pinned",
+        f"call: record {call} is pinned already as {id}, by the name {name!r}{why}; it stays as it is",
+        hint=f"`pw goldens show {id}` shows what it is to come to; unpin it to pin it anew",
+    )
 
 
 def too_many_goldens() -> Refusal:

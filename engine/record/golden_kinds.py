@@ -11,7 +11,8 @@ class Outcome(Part, frozen=True):
     """What a call came to, as goldens have it (see `goldens` for what of it is compared).
 
     `stopped` says why it came to nothing: what it would have needed was not recorded. Of an outcome that is too large
-    to be kept, `large` is its identity (64 hex digits), and all but logs and fuel is left out.
+    to be kept, `large` is its identity (64 hex digits), and all but logs and fuel is left out; `beginning` is how its
+    value's JSON begins, `size_bytes` what value and writes take.
     """
 
     value: bytes | None = None
@@ -21,6 +22,8 @@ class Outcome(Part, frozen=True):
     fuel: int = 0
     stopped: str | None = None
     large: str | None = None
+    beginning: str = ""
+    size_bytes: int = 0
 
 
 class Asked(Part, frozen=True):

@@ -13,10 +13,10 @@ from typing import Generic, TypeVar
 
 from blake3 import blake3
 
-from engine.limits import OUTCOME_ARGS_BYTES_MAX, OUTCOME_BYTES_MAX
+from engine.limits import OUTCOME_ARGS_BYTES_MAX, OUTCOME_BEGINNING_CHARS_MAX, OUTCOME_BYTES_MAX
 from engine.record.canonical import to_bytes
 from engine.record.golden_kinds import Outcome
-from engine.record.kinds import Failure
+from engine.record.kinds import Failure, Write
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ def identity_of(outcome: Outcome) -> str:
 
 
 def kept(outcome: Outcome) -> Outcome:
-    """The outcome as records keep it: in place of a large one its identity, and of its console nothing."""
+    """The outcome as records keep it: of a large one its identity, how it begins, its size; and no console."""
     if len(to_bytes(outcome)) <= OUTCOME_BYTES_MAX:
         return outcome
     without_logs = Outcome(
@@ -91,7 +91,17 @@ def kept(outcome: Outcome) -> Outcome:
     )
     if len(to_bytes(without_logs)) <= OUTCOME_BYTES_MAX:
         return without_logs
-    return Outcome(large=identity_of(outcome), fuel=outcome.fuel)
+    value = outcome.value or b""  # a failure is never so large: ERROR_CHARS_MAX
+    return Outcome(
+        large=identity_of(outcome),
+        fuel=outcome.fuel,
+        beginning=value.decode("utf-8", "replace")[:OUTCOME_BEGINNING_CHARS_MAX],
+        size_bytes=len(value) + sum(map(_written_bytes, outcome.writes)),
+    )
+
+
+def _written_bytes(write: Write) -> int:
+    return len(write.key.encode("utf-8", "surrogatepass")) + len(write.value or b"")
 
 
 def kept_args(args: bytes) -> bytes:

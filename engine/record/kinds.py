@@ -50,7 +50,8 @@ class Revision(Part, frozen=True, tag="revision"):
 
     `cause` is develop, rollback or upgrade; for a rollback `target` is the revision whose heap returned and
     `definitions` and `changes` say what that changed against the parent. `blessed` is what it changed of pinned
-    results, where the operator blessed that: they are pinned as they are now.
+    results, where the operator blessed that: they are pinned as they are now. `unlike` are the numbers of those that it
+    does not give all the same, since a rollback was forced.
     """
 
     n: int
@@ -70,6 +71,7 @@ class Revision(Part, frozen=True, tag="revision"):
     forced: bool = False
     request: Request | None = None
     blessed: Blessed | None = None
+    unlike: list[int] = []
 
 
 class Unchanged(Part, frozen=True, tag="unchanged"):

@@ -42,6 +42,7 @@ STATUS_OF_REFUSAL = {
     "erased": 410,
     "no-call": 409,
     "closed": 409,
+    "pinned": 409,
     "no-incident": 404,
     "no-revision": 404,
     "no-golden": 404,

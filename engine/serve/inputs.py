@@ -179,6 +179,12 @@ class PinCall(Body, frozen=True, kw_only=True):
     name: Annotated[str, Meta(max_length=limits.GOLDEN_NAME_CHARS_MAX)] = ""
     reason: Note = ""
 
+    def check(self) -> None:
+        super().check()
+        for field, text in (("name", self.name), ("reason", self.reason)):
+            if text and not text.strip():
+                raise BadId(field, "must not be blank; leave it out where there is none")
+
 
 class Unpin(Body, frozen=True, kw_only=True):
     reason: Note

@@ -98,10 +98,77 @@ def test_a_held_change_is_rejected_and_a_result_unpinned(pw: Pw, shop: str) -> N
     assert pw("develop", shop, "-e", DEARER).stdout == "accepted as revision 2  ~price\n"
 
 
+def test_a_replay_counts_kinds_that_are_no_nouns_without_a_plural(pw: Pw, shop: str) -> None:
+    for call in ("2", "3"):
+        pw("goldens", "pin", shop, call)
+    for source in (DEARER, DEARER + ";"):
+        pw("develop", shop, "-e", source, status=1)
+    said = pw("replay", shop).stdout
+    assert said.startswith("replayed 9 records in ")
+    assert ": 1 genesis, 1 revision, 3 calls, 2 golden-pinned, 2 held; all equal\n" in said
+
+
 def test_what_does_not_hold_now_is_refused_with_status_1(pw: Pw, shop: str) -> None:
     pw("develop", shop, "-e", DEARER)
     refused = pw("goldens", "pin", shop, "2", status=1).stderr
     assert refused.startswith("refused (differs), kept as rejection 1: record 2: it comes to something else")
+
+
+def test_a_result_that_is_an_object_is_shown_in_one_line_and_cut(pw: Pw, shop: str) -> None:
+    said = pw("goldens", "pin", shop, "4").stdout
+    shown = '{"name": "screws", "count": 7, "price": 21, "shelf": "the s…'
+    assert said == f"pinned as {shop}.1: stock(7) comes to {shown}\n"
+    assert shown in pw("goldens", shop).stdout
+    assert f"comes to {shown}\n" in pw("goldens", "show", f"{shop}.1").stdout
+
+
+def test_a_large_result_is_shown_by_how_it_begins(pw: Pw, client: Client, shop: str) -> None:
+    client.develop(shop, "function long(n) { return 'ab'.repeat(n) + price(1) }")
+    client.call(shop, "long", [10_000], request_id="long")
+    said = pw("goldens", "pin", shop, "6").stdout
+    beginning = '"' + "ab" * 29 + "… (20,003 bytes in all, too large to be kept: "
+    assert said.startswith(f"pinned as {shop}.1: long(10000) comes to {beginning}")
+    held = pw("develop", shop, "-e", DEARER, status=1).stdout
+    assert f"    - {beginning}" in held and f"    + {beginning}" in held
+
+
+def test_a_pinned_call_is_not_pinned_anew_and_what_is_pinned_is_said(pw: Pw, shop: str) -> None:
+    pw("goldens", "pin", shop, "3", "--reason", "it matters")
+    for more in (("--name", "x"), ("--reason", "again"), ()):
+        refused = pw("goldens", "pin", shop, "3", *more, status=1).stderr
+        assert (
+            f"record 3 is pinned already as {shop}.1, by the name 'sell', for the reason 'it matters'"
+            in refused
+        )
+        assert f"pw goldens show {shop}.1" in refused
+    for option in ("--name", "--reason"):
+        assert f"{option}: must not be blank" in pw("goldens", "pin", shop, "2", option, " ", status=2).stderr
+    assert pw("goldens", "pin", shop, "2").stdout == f"pinned as {shop}.2: sell(1) comes to 3, 1 written\n"
+    held = pw("develop", shop, "-e", DEARER, status=1).stderr.split()[2].rstrip(":")
+    pw("goldens", "bless", held)
+    assert pw("goldens", "pin", shop, "2").stdout == f"pinned as {shop}.2: sell(1) comes to 4, 1 written\n"
+
+
+def test_what_the_head_does_not_give_after_a_forced_rollback_is_marked(pw: Pw, shop: str) -> None:
+    pw("develop", shop, "-e", DEARER)
+    pw("call", shop, "price", "2", "--request-id", "dear")
+    pw("goldens", "pin", shop, "6")
+    pw("rollback", shop, "1", "--reason", "b", "--force")
+    assert "pinned, differs at the head" in pw("goldens", shop).stdout
+    shown = pw("goldens", "show", f"{shop}.1")
+    assert shown.stdout.startswith(f'golden {shop}.1, pinned, differs at the head: "price"')
+    assert "the head gives something else, since a rollback was forced" in shown.stderr
+    assert pw("develop", shop, "-e", "function g() { return 2 }").stdout == "accepted as revision 4  +g\n"
+
+
+def test_a_gated_call_that_is_pinned_too_is_shown_once(pw: Pw, shop: str) -> None:
+    pw("goldens", "pin", shop, "3")
+    tried = pw("develop", shop, "-e", DEARER, "--gate", "--dry-run", status=1).stdout
+    assert "1 pinned result would be another:\n" in tried
+    assert "of 3 recorded calls 0 come to the same, 3 do not\n" in tried
+    held = pw("develop", shop, "-e", DEARER, "--gate", status=1).stdout
+    for said in (tried, held, pw("goldens", "show", f"{shop}.2").stdout):
+        assert [said.count(f"record {seq}") for seq in (2, 3, 4)] == [1, 1, 1]
 
 
 def test_a_gated_develop_is_held_without_any_pin(pw: Pw, shop: str) -> None:

@@ -111,7 +111,7 @@ def test_verifying_a_damaged_file_says_where_and_ends_with_one(pw: Pw, here: Pat
     content[-300] ^= 1
     (here / "world.pwrec").write_bytes(content)
     damaged = pw("verify", "world.pwrec", status=1)
-    assert damaged.stdout == "world.pwrec: 0 records, 0 without a body, 0 blobs: 1 problems\n"
+    assert damaged.stdout == "world.pwrec: 0 records, 0 without a body, 0 blobs: 1 problem\n"
     assert "world.pwrec, byte " in damaged.stderr and "the file is damaged" in damaged.stderr
     (problem,) = json.loads(pw("verify", "world.pwrec", "--json", status=1).stdout)["problems"]
     assert problem["place"] == "world.pwrec" and problem["offset_bytes"] > 0

@@ -102,7 +102,7 @@ def test_a_divergence_ends_with_status_1_the_difference_and_the_command_that_sho
 
 def test_bisecting_says_what_it_takes_for_granted(pw: Pw, wrong: Path, recorded: Path) -> None:
     assert "record 3, a call" in pw("replay", str(wrong), "--bisect", status=1).stderr
-    assert "1 of 1 sections were run, taking for granted" in pw("replay", str(recorded), "--bisect").stderr
+    assert "1 of 1 section was run, taking for granted" in pw("replay", str(recorded), "--bisect").stderr
 
 
 def abreast(path: Path, *options: str) -> tuple[int, dict]:
@@ -141,6 +141,30 @@ def test_what_is_no_recording_and_what_is_not_there_is_refused_in_words(pw: Pw, 
     missing = tmp_path / "none.pwrec"
     assert pw("replay", str(missing), status=1).stderr == f"pw: {missing}: no such file or directory\n"
     assert "there is no world nobody" in pw("replay", "nobody", status=1).stderr
+
+
+def test_a_code_generator_that_is_none_is_misuse_and_pulley64_is_named(pw: Pw, recorded: Path) -> None:
+    for target in ("nosuch", "aarch64-unknown-linux-gnu"):
+        assert pw("replay", str(recorded), "--target", target, status=2).stderr.startswith(
+            f"pw: --target: {target} is no code generator of this wasmtime; pulley64 is one\n"
+        )
+
+
+def test_a_path_that_is_no_recording_is_told_as_what_it_is(
+    pw: Pw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for asked in ("replay", "verify"):
+        assert pw(asked, str(tmp_path), status=1).stderr == f"pw: {tmp_path}: is a directory\n"
+        assert "it is no recording: it is empty" in pw(asked, "/dev/null", status=1).stderr
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    assert pw("verify", "folder", status=1).stderr.startswith(
+        "pw: there is no world folder; folder is a directory here, and no recording\n"
+    )
+    (tmp_path / "notes").write_text("Notes of today")
+    told = pw("verify", "notes", status=1).stderr
+    assert 'it begins with "Notes of"; a recording begins with "flkrec". `pw export` makes one' in told
+    assert "again" not in told
 
 
 def test_records_that_it_does_not_have_are_refused(pw: Pw, recorded: Path) -> None:

@@ -151,8 +151,24 @@ def test_a_definition_that_is_removed_changes_what_was_pinned_of_it(host: Simula
 
 def test_the_same_call_is_pinned_once(host: SimulatedHost) -> None:
     seq = call(host, "look")
-    first, again = ask(host, hub.Pin(seq, "a", "")), ask(host, hub.Pin(seq, "b", ""))
+    first, again = ask(host, hub.Pin(seq, "a", "")), ask(host, hub.Pin(seq, "a", ""))
     assert first == again and states(host) == {1: "pinned"}
+
+
+def test_a_call_that_is_pinned_is_not_pinned_by_another_name_or_for_another_reason(
+    host: SimulatedHost,
+) -> None:
+    seq = call(host, "look")
+    pinned = ask(host, hub.Pin(seq, "", "it matters"), "first")
+    for other in (hub.Pin(seq, "b", "it matters"), hub.Pin(seq, "", "again"), hub.Pin(seq, "look", "")):
+        refused = ask(host, other)
+        assert refused.refused == "pinned" and refused.error == (
+            f"call: record {seq} is pinned already as {world_of(host)}.1, by the name 'look', "
+            "for the reason 'it matters'; it stays as it is"
+        )
+    assert ask(host, hub.Pin(seq, "", "it matters"), "first") == pinned
+    ask(host, hub.Unpin(1, "to name it"))
+    assert ask(host, hub.Pin(seq, "b", "again")).name == "b"
 
 
 def test_what_does_not_hold_at_the_head_is_not_pinned_and_that_is_kept_as_a_rejection(
@@ -240,6 +256,13 @@ def test_a_call_that_takes_too_much_to_run_again_is_not_pinned(host: SimulatedHo
     refused = ask(host, hub.Pin(call(host, "long", "x" * limits.GOLDEN_BYTES_MAX), "", ""))
     assert refused.kind == "size" and str(limits.GOLDEN_BYTES_MAX) in refused.reason
     assert pin(host, "long", "x" * (limits.GOLDEN_BYTES_MAX - 1000)).golden == 1
+
+
+def test_a_large_result_is_shown_by_how_it_begins_and_its_size(host: SimulatedHost) -> None:
+    ask(host, hub.Develop("function big(n) { data.set('k', 7); return 'x'.repeat(n) + price(1) }", "big"))
+    pinned = pin(host, "big", limits.OUTCOME_BYTES_MAX)
+    assert pinned.outcome.beginning == '"' + "x" * (limits.OUTCOME_BEGINNING_CHARS_MAX - 1)
+    assert pinned.outcome.size_bytes == limits.OUTCOME_BYTES_MAX + len('"3"') + len("k7")
 
 
 # ---- blessing ----------------------------------------------------------------------------------------------
@@ -386,9 +409,7 @@ def test_a_rollback_is_held_too_unless_it_is_forced(host: SimulatedHost) -> None
     assert bytes(host.golden(world_of(host), 1).outcome.value) == b"6"
     forced = ask(host, hub.Rollback(2, "dear again", force=True))
     assert forced.revision == 4
-    assert isinstance(ask(host, hub.Develop("function other() {}", "other")), shapes.Held), (
-        "the pinned result is still another than the head's"
-    )
+    assert host.golden(world_of(host), 1).differs and states(host)[1] == "pinned"
 
 
 def test_a_library_file_is_held_and_blessed_as_one(host: SimulatedHost) -> None:

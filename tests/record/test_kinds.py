@@ -13,7 +13,7 @@ FORMAT = """
 genesis: name engine engine_blob prelude_version heap request=None origin=None definitions=[]
     sources=[]
 revision: n parent cause summary source commonjs rewritten heap prelude_version changes definitions logs fuel
-    target=None forced=False request=None blessed=None
+    target=None forced=False request=None blessed=None unlike=[]
 unchanged: revision source commonjs summary logs fuel request=None blesses=None
 rejection: n base cause source commonjs summary kind reason check logs fuel request=None counterexample=None
     generator=None input=None target=None seed=None
@@ -53,7 +53,7 @@ Write array: key value
 PeerAnswer: ordinal world function ok value kind=''
 Look: what world answer refused=None
 Asked: world function args heard=None ok=False value=b'' kind=''
-Outcome: value=None failure=None writes=[] logs=[] fuel=0 stopped=None large=None
+Outcome: value=None failure=None writes=[] logs=[] fuel=0 stopped=None large=None beginning='' size_bytes=0
 Difference: call function args before after golden=None name=''
 Header array: format world seq kind actor flick body_hash previous
 """

@@ -8,8 +8,8 @@ from collections import Counter
 import click
 
 from engine.cli.arguments import file_text
-from engine.cli.differences import show_differences
-from engine.cli.output import changes_text, note, progress, say, show_logs, warn
+from engine.cli.differences import each_once, show_differences
+from engine.cli.output import changes_text, counted, note, progress, say, show_logs, warn
 from engine.cli.shared import Pw, command, fail
 
 SUMMARY_CHARS_MAX = 80
@@ -89,7 +89,7 @@ def _show_held(held) -> None:
     show_logs(held.logs)
     anew = f", since it does something else than {held.replaces} had shown" if held.replaces else ""
     warn(f"held as {held.id}{anew}: results would be others  {changes_text(held.changes)}".rstrip())
-    show_differences([*held.goldens, *held.differs])
+    show_differences(each_once(held.goldens, held.differs))
     note(f"pw goldens bless {held.id}, or pw goldens reject {held.id} --reason TEXT")
 
 
@@ -108,7 +108,7 @@ def _show_dry_run(pw: Pw, found) -> None:
         show_logs(found.logs)
         say(f"would be {found.status}  {changes_text(found.changes)}".rstrip())
         if found.goldens:
-            say(f"{len(found.goldens)} pinned results would be others:")
+            say(f"{counted(len(found.goldens), 'pinned result')} would be {_others(len(found.goldens))}:")
             show_differences(found.goldens)
         _show_tried(found)
     if found.status == "held":
@@ -117,12 +117,25 @@ def _show_dry_run(pw: Pw, found) -> None:
 
 def _show_tried(found) -> None:
     if found.tried:
-        say(f"of {found.tried} recorded calls {found.same} come to the same, {len(found.differs)} do not")
+        come, do = _verb(found.same, "come"), _verb(len(found.differs), "do")
+        say(
+            f"of {counted(found.tried, 'recorded call')} {found.same} {come} to the same, "
+            f"{len(found.differs)} {do} not"
+        )
     elif found.status != "unchanged":
         note("no recorded call was tried: what it would change is not known")
-    show_differences(found.differs)
+    show_differences(each_once(found.goldens, found.differs)[len(found.goldens) :])
     for reason, count in Counter(one.reason for one in found.skipped).items():
-        note(f"{count} recorded calls were left out: {reason}")
+        note(f"{counted(count, 'recorded call')} {'was' if count == 1 else 'were'} left out: {reason}")
+
+
+def _others(count: int) -> str:
+    return "another" if count == 1 else "others"
+
+
+def _verb(count: int, verb: str) -> str:
+    third = {"come": "comes", "do": "does"}
+    return third[verb] if count == 1 else verb
 
 
 def _summary(file: str | None, source: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os.path
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 import engine
 from engine.cli.commands.develop import show_attempt
-from engine.cli.differences import call_text, outcome_text, show_differences
+from engine.cli.differences import call_text, each_once, outcome_text, show_differences
 from engine.cli.output import changes_text, note, progress, say, show_logs, show_source, table, warn
 from engine.cli.shared import NUMBER, ROWS, Command, ListingGroup, Pw, fail
 
@@ -55,7 +55,7 @@ def list_goldens(pw: Pw, world: str | None, limit: int | None, before: int | Non
         table(
             ["golden", "name", "state", "call", "result", "at"],
             [
-                [row.id, row.name, row.state, call_text(row.call), outcome_text(row.outcome), row.at]
+                [row.id, row.name, _state(row), call_text(row.call), outcome_text(row.outcome), row.at]
                 for row in page.goldens
             ],
         )
@@ -81,22 +81,28 @@ def show(pw: Pw, id: str) -> None:
 @goldens.command("pin", cls=Command)
 @click.argument("world")
 @click.argument("call", type=NUMBER)
-@click.option("--name", default="", help="What it is pinned as; else the function's name.")
-@click.option("--reason", default="", help="Why; kept with it.")
+@click.option("--name", help="What it is pinned as; else the function's name.")
+@click.option("--reason", help="Why; kept with it.")
 @click.option("--request-id", help="Asked again under the same id, nothing is done twice.")
-def pin(pw: Pw, world: str, call: int, name: str, reason: str, request_id: str | None) -> None:
+def pin(pw: Pw, world: str, call: int, name: str | None, reason: str | None, request_id: str | None) -> None:
     """Pin what the recorded CALL (a record's number: `pw log`) of WORLD came to."""
     from engine.host.golden_answers import RefusedPin
 
+    for option, text in (("--name", name), ("--reason", reason)):
+        if text is not None and not text.strip():
+            raise click.UsageError(f"{option}: must not be blank; leave it out where there is none")
+    id = pw.world(world)
     with progress("running it again"):
-        pinned = pw.client.pin(pw.world(world), call, name=name, reason=reason, request_id=request_id)
+        pinned = pw.client.pin(id, call, name=name or "", reason=reason or "", request_id=request_id)
     raw = pw.show_raw()
     if isinstance(pinned, RefusedPin):
         if not raw:
             warn(f"refused ({pinned.kind}), kept as rejection {pinned.rejection}: {pinned.reason}")
         fail()
     elif not raw:
-        say(f"pinned as {pinned.id}: {call_text(pinned.call)} comes to {outcome_text(pinned.outcome)}")
+        # A call that was pinned before is to come to what was blessed last.
+        row = cast("GoldenRow", pw.client.golden(id, pinned.golden))
+        say(f"pinned as {pinned.id}: {call_text(row.call)} comes to {outcome_text(row.outcome)}")
 
 
 @goldens.command("unpin", cls=Command)
@@ -158,7 +164,7 @@ def _show_held(row: HeldRow, *, whole: bool) -> None:
     )
     if row.summary:
         say(f"  {row.summary}")
-    show_differences([*row.goldens, *row.differs])
+    show_differences(each_once(row.goldens, row.differs))
     if row.ended is not None:
         by = f", {row.ended.by}" if row.ended.by else ""
         said = f": {row.ended.reason}" if row.ended.reason else ""
@@ -171,11 +177,17 @@ def _show_held(row: HeldRow, *, whole: bool) -> None:
     say()
 
 
+def _state(row: GoldenRow) -> str:
+    return f"{row.state}, differs at the head" if row.differs else row.state
+
+
 def _show_golden(row: GoldenRow) -> None:
-    say(f'golden {row.id}, {row.state}: "{row.name}", by {row.actor} at {row.at}')
+    say(f'golden {row.id}, {_state(row)}: "{row.name}", by {row.actor} at {row.at}')
     if row.reason:
         say(f"  {row.reason}")
     say(f"{call_text(row.call)}, record {row.call.seq}, comes to {outcome_text(row.outcome)}")
+    if row.differs:
+        note("the head gives something else, since a rollback was forced")
     if row.blessed is not None:
         said = f": {row.blessed.reason}" if row.blessed.reason else ""
         say(f"blessed with {row.blessed.held} as revision {row.blessed.revision} at {row.blessed.at}{said}")

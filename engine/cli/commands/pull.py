@@ -7,7 +7,7 @@ import re
 
 import click
 
-from engine.cli.output import say
+from engine.cli.output import counted, say
 from engine.cli.shared import Pw, command
 
 # A server's answer must not choose where on this machine a file goes.
@@ -39,7 +39,7 @@ def write_files(pw: Pw, files: dict[str, str], directory: str, *, force: bool) -
     for name, text in files.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8", newline="") as file:
             file.write(text)
-    say(f"{len(files)} files in {directory}")
+    say(f"{counted(len(files), 'file')} in {directory}")
 
 
 def _differs(path: str, text: str) -> bool:

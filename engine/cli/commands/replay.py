@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from engine.cli.output import note, say, warn
-from engine.cli.shared import NUMBER, Pw, Whole, command, fail
+from engine.cli.output import counted, note, say, warn
+from engine.cli.shared import NUMBER, Pw, Whole, command, fail, is_file
 
 if TYPE_CHECKING:
     from engine.host.replaying import Divergence, Replayed
@@ -28,7 +27,24 @@ _PLURALS = {
     "admitted": "admitted",
     "interrupted": "interrupted",
     "held": "held",
+    **{
+        kind: kind
+        for kind in (
+            "check-enrolled",
+            "check-removed",
+            "incident-closed",
+            "granted",
+            "page-set",
+            "data-restored",
+            "data-copied",
+            "imported",
+            "golden-pinned",
+            "golden-unpinned",
+            "held-rejected",
+        )
+    },
 }
+"""What is no noun, and so has no plural."""
 
 
 @command()
@@ -60,9 +76,12 @@ def replay(
     It runs here, not in the server, and changes nothing. Status 1 where something differs, or nothing was compared.
     """
     from engine.host.replaying import CannotReplay
-    from engine.host.replaying_files import compare_recordings, open_recording, replay_recording
+    from engine.host.replaying_files import TARGETS, compare_recordings, open_recording, replay_recording
     from engine.serve.client import ClientError
 
+    if target is not None and target not in TARGETS:
+        one = " or ".join(TARGETS)
+        raise click.UsageError(f"--target: {target} is no code generator of this wasmtime; {one} is one")
     try:
         with _opened(pw, recorded, until_seq) as file:
             recording = open_recording(file, recorded)
@@ -89,7 +108,7 @@ def replay(
 @contextmanager
 def _opened(pw: Pw, recorded: str, until_seq: int | None) -> Iterator[BinaryIO]:
     """The file, or what the server has recorded of the world, as a file for as long as it is read."""
-    if os.path.isfile(recorded) or recorded.endswith(".pwrec"):
+    if is_file(recorded):
         with open(recorded, "rb") as file:
             yield file
         return
@@ -146,11 +165,13 @@ def _say_replayed(outcome: Replayed | Bisected, took_s: float) -> None:
     for why, count in apart.items():
         note(f"{_counted(count, 'record')} taken over as written: {why}")
     if isinstance(outcome, Bisected):
-        note(f"{len(parts)} of {outcome.sections} sections were run, taking for granted {outcome.assumed}")
+        sections = counted(outcome.sections, "section")
+        was = "was" if len(parts) == 1 else "were"
+        note(f"{len(parts)} of {sections} {was} run, taking for granted {outcome.assumed}")
 
 
 def _counted(count: int, kind: str) -> str:
-    return f"{count:,} {kind if count == 1 else _PLURALS.get(kind, f'{kind}s')}"
+    return counted(count, kind, _PLURALS.get(kind))
 
 
 def _explain(divergence: Divergence, begun: str) -> None:

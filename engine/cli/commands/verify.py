@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os.path
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
-from engine.cli.output import progress, say, warn
-from engine.cli.shared import Pw, command, fail
+from engine.cli.output import counted, progress, say, warn
+from engine.cli.shared import Pw, command, fail, is_file
 
 if TYPE_CHECKING:
     from engine.host.recording_answers import Verified
-
-SUFFIX = ".pwrec"
 
 
 @command()
@@ -34,7 +31,7 @@ def verify(pw: Pw, what: str | None) -> None:
 
 
 def _verified(pw: Pw, what: str | None) -> Iterator[tuple[str, Verified]]:
-    if what is not None and (what.endswith(SUFFIX) or os.path.isfile(what)):
+    if what is not None and is_file(what):
         from engine.host.recording_files import verify_recording
 
         with open(what, "rb") as file, progress("verifying"):
@@ -54,7 +51,9 @@ def _show(pw: Pw, name: str, found: Verified) -> None:
     if pw.as_json:
         click.echo(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
         return
-    counts = f"{found.records} records, {found.erased} without a body, {found.blobs} blobs"
-    say(f"{name}: {counts}: {'sound' if not found.problems else f'{len(found.problems)} problems'}")
+    counts = (
+        f"{counted(found.records, 'record')}, {found.erased} without a body, {counted(found.blobs, 'blob')}"
+    )
+    say(f"{name}: {counts}: {'sound' if not found.problems else counted(len(found.problems), 'problem')}")
     for problem in found.problems:
         warn(str(problem))
