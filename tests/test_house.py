@@ -78,6 +78,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "engine.logic": (
         "PRELUDE_VERSION",
+        "TARGETS",
         "Ask",
         "AttemptOutcome",
         "BootError",

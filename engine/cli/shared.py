@@ -41,6 +41,7 @@ SERVER_DEFAULT = f"http://127.0.0.1:{limits.PORT_DEFAULT}"
 ROWS = Whole(1, limits.PAGE_ROWS_MAX)
 NUMBER = Whole(0, limits.NUMBER_MAX)
 HOME_HERE = ".pw"
+SUFFIX = ".pwrec"
 PIPE_ENDED = 128 + 13  # as the shell reports a program that SIGPIPE ended
 _WHOLE_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{6}\Z")
 
@@ -145,6 +146,11 @@ def fail() -> None:
     click.get_current_context().exit(1)
 
 
+def is_file(named: str) -> bool:
+    """Whether a recording's file is meant, and no world: also where there is none, or it is a directory or a pipe."""
+    return named.endswith(SUFFIX) or os.path.isfile(named) or (os.sep in named and os.path.exists(named))
+
+
 def _home(given: str | None) -> str:
     home = given or os.environ.get("PW_HOME")
     if not home and os.path.isdir(HOME_HERE):
@@ -174,4 +180,5 @@ def _the_one(named: str, worlds: list[WorldSummary]) -> WorldSummary:
                 f"{named}: names {len(found)} worlds: {', '.join(world.id for world in found[:10])}",
                 "give more of the id",
             )
-    raise ClientError(f"there is no world {named}", "`pw worlds` lists them, `pw new NAME` creates one")
+    here = f"; {named} is a directory here, and no recording" if os.path.isdir(named) else ""
+    raise ClientError(f"there is no world {named}{here}", "`pw worlds` lists them, `pw new NAME` creates one")

@@ -28,7 +28,7 @@ def verify_recording(source: Source, place: str) -> Verified:
     try:
         recording = read_recording(source)
     except RecordingRefused as refused:
-        problem = Problem(place, refused.reason, _ADVICE, offset_bytes=refused.offset_bytes)
+        problem = Problem(place, refused.what, refused.advice or _ADVICE, offset_bytes=refused.offset_bytes)
         return Verified(world="", records=0, erased=0, blobs=0, problems=[problem])
     world, found = recording.manifest.world, Verifying()
     for step in verify_world(recording.log, recording.blobs, world, root_of=root_of):

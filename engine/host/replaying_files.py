@@ -15,6 +15,7 @@ from engine.host.replaying_abreast import processes_for, replay_abreast
 from engine.host.replaying_sections import Bisected, bisect
 from engine.io.blobs import BlobError
 from engine.io.log import LogError
+from engine.logic import TARGETS as TARGETS  # what `target` may be
 from engine.logic import EngineRefused
 from engine.logic.engine_build import Prefer
 from engine.record.divergence import Divergence, first_difference

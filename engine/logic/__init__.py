@@ -4,7 +4,7 @@ from engine.logic.attempt import catalogue_of, changes_between, develop, upgrade
 from engine.logic.boot import BootError, boot
 from engine.logic.call import call, execute, resume
 from engine.logic.checks import Broken, Check, enrol, judge
-from engine.logic.engine_build import Engine, EngineRefused, ModuleCache, load_engine
+from engine.logic.engine_build import TARGETS, Engine, EngineRefused, ModuleCache, load_engine
 from engine.logic.image import HeapImage, HeapMeta
 from engine.logic.jobs import (
     Ask,
@@ -40,6 +40,7 @@ from engine.logic.vm import (
 
 __all__ = [
     "PRELUDE_VERSION",
+    "TARGETS",
     "Ask",
     "AttemptOutcome",
     "BootError",

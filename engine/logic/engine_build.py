@@ -22,6 +22,9 @@ from engine.logic.vm import HOST_ABI_VERSION
 Prefer = Literal["auto", "c", "python"]
 
 FLAGS = "fuel nan-canonical relaxed-simd-deterministic no-threads"
+TARGETS = ("pulley64",)
+"""Code generators of the wasmtime that is built, beside the machine's own. It aborts the process over others that it
+knows and does not have."""
 _CACHE_DIGEST_BYTES = 32
 
 
@@ -82,6 +85,8 @@ def load_engine(
     code generator; "pulley64" is the portable interpreter: same bytes and fuel, 33 times slower. Raises
     EngineRefused.
     """
+    if target is not None and target not in TARGETS:
+        raise EngineRefused(f"{target} is no code generator of this wasmtime; {' or '.join(TARGETS)} is one")
     try:
         return Engine(wasm, cache=cache, prefer=prefer, target=target)
     except wasmtime.WasmtimeError as error:

@@ -42,12 +42,17 @@ _COMPRESSION_LEVEL = 3
 
 
 class RecordingRefused(Exception):
-    """What cannot be read as a recording, or not be made one: what, at which byte, what to do. Nothing was done."""
+    """What cannot be read as a recording, or not be made one: what, at which byte, what to do. Nothing was done.
 
-    def __init__(self, reason: str, *, offset_bytes: int | None = None) -> None:
-        super().__init__(reason if offset_bytes is None else f"at byte {offset_bytes}: {reason}")
-        self.reason = reason
+    `reason` ends with the `advice`, if there is one of its own; `what` is without it.
+    """
+
+    def __init__(self, what: str, *, offset_bytes: int | None = None, advice: str | None = None) -> None:
+        self.what = what
+        self.advice = advice
+        self.reason = what if advice is None else f"{what}. {advice}"
         self.offset_bytes = offset_bytes
+        super().__init__(self.reason if offset_bytes is None else f"at byte {offset_bytes}: {self.reason}")
 
 
 class Source(Protocol):
@@ -93,19 +98,20 @@ class ChunkReader:
         self.offset_bytes = 0
         start = self._read(_START.size)
         if start[: len(MAGIC)] != MAGIC[: len(start)] or not start:
+            begins = f"it begins with {_shown(start[: len(MAGIC)])}" if start else "it is empty"
             raise RecordingRefused(
-                f"it is no recording: it begins with {start[:8]!r}, a recording with {MAGIC!r}. "
-                "`pw export` makes one",
+                f"it is no recording: {begins}; a recording begins with {_shown(MAGIC)}",
                 offset_bytes=0,
+                advice="`pw export` makes one",
             )
         if len(start) < _START.size:
             raise self._cut()
         version = _START.unpack(start)[1]
         if version != VERSION:
             raise RecordingRefused(
-                f"it has recording format {version}; this version reads format {VERSION}. "
-                "Read it with the version that wrote it",
+                f"it has recording format {version}; this version reads format {VERSION}",
                 offset_bytes=len(MAGIC),
+                advice="Read it with the version that wrote it",
             )
         self._check = blake3(start).digest()
 
@@ -182,3 +188,9 @@ def _unpacked(packed: bytes, plain_bytes: int, at: int) -> bytes:
         )
     except zstandard.ZstdError as error:
         raise RecordingRefused(f"a chunk does not decompress ({error})", offset_bytes=at) from None
+
+
+def _shown(start: bytes) -> str:
+    """Bytes for people: as text if they are one, else in hexadecimal."""
+    text = start.rstrip(b"\r\n").decode("ascii", "replace")
+    return f'"{text}"' if text.isascii() and text.isprintable() else f"the bytes {start.hex(' ')}"

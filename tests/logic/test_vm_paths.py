@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vm_bench import FUEL, Bench, heap, host_of
 
-from engine.logic import Engine, GuestError, HeapImage, Job, VmPool, load_engine
+from engine.logic import Engine, EngineRefused, GuestError, HeapImage, Job, VmPool, load_engine
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,6 +170,14 @@ def test_the_portable_interpreter_agrees_to_the_unit(python_engine):
         *SCRIPT[:3],
     ]
     assert life(portable, sources) == life(python_engine, sources)
+
+
+@pytest.mark.parametrize("target", ["nosuch", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu", ""])
+def test_a_code_generator_that_wasmtime_does_not_have_is_refused_before_it_aborts(target):
+    with pytest.raises(
+        EngineRefused, match=f"{target} is no code generator of this wasmtime; pulley64 is one"
+    ):
+        load_engine(WASM.read_bytes(), prefer="python", target=target)
 
 
 class NotingCache(FolderCache):

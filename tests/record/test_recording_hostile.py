@@ -96,10 +96,20 @@ def test_whatever_bytes_stand_in_it_nothing_but_a_refusal_comes_of_it(junk, at, 
         assert "no recording" in refused(junk).reason or MAGIC.startswith(junk)
 
 
-@pytest.mark.parametrize("start", [b"PK\x03\x04 a zip file", b"{}", b"flkheap\nxx", b"\0" * 500, b""])
-def test_another_kind_of_file_is_named(start):
-    assert "it is no recording" in refused(start).reason
-    assert "flkrec" in refused(start).reason
+@pytest.mark.parametrize(
+    ("start", "begins"),
+    [
+        (b"PK\x03\x04 a zip file", "it begins with the bytes 50 4b 03 04 20 61 20 7a"),
+        (b"{}", 'it begins with "{}"'),
+        (b"flkheap\nxx", 'it begins with "flkheap"'),
+        ("größer".encode(), "it begins with the bytes 67 72 c3 b6 c3 9f 65 72"),
+        (b"\0" * 500, "it begins with the bytes 00 00 00 00 00 00 00 00"),
+        (b"", "it is empty"),
+    ],
+)
+def test_another_kind_of_file_is_named(start, begins):
+    assert refused(start).what == f'it is no recording: {begins}; a recording begins with "flkrec"'
+    assert refused(start).reason.endswith(". `pw export` makes one")
 
 
 def test_another_version_is_refused_with_both_named():
