@@ -149,7 +149,7 @@ class Missing(_Shape, frozen=True):
 
 class Refused(_Shape, frozen=True):
     """Not admitted. `refused` is a code: busy, draining, read-only, storage (503), request-conflict, archived, frozen,
-    quarantined, already-head, closed, no-call, too-many, exists, importing, clock, foreign (409), purged,
+    quarantined, already-head, closed, no-call, pinned, too-many, exists, importing, clock, foreign (409), purged,
     erased (410), no-revision, no-incident, no-golden, not-a-call (404), bad-reason, size, recording (400)."""
 
     ok: bool

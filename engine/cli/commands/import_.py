@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from engine.cli.output import note, progress, say
+from engine.cli.output import counted, note, progress, say
 from engine.cli.shared import Pw, command
 
 
@@ -27,6 +27,6 @@ def import_(pw: Pw, file: str, name: str | None, request_id: str | None) -> None
         return
     say(answer.id)
     if isinstance(answer, AlreadyHere):
-        note(f"all its {answer.records} records were here already; nothing was done")
+        note(f"nothing was done: all of it is here already, {counted(answer.records, 'record')}")
     elif isinstance(answer, Imported):
-        note(f"{answer.records} records of {answer.name}, here as lineage {answer.lineage}")
+        note(f"{counted(answer.records, 'record')} of {answer.name}, here as lineage {answer.lineage}")
