@@ -6,19 +6,26 @@ import json
 from io import BytesIO
 from typing import Any
 
+from engine.clock.clock import SimClock
 from engine.host import NotThere, SimulatedHost, answers, simulated
 from engine.host.machine import machine
 from engine.host.replaying import replay
 from engine.hub import messages as hub
+from engine.limits import FLICKS_PER_SECOND
 from engine.record.recording import RecordingRefused, read_recording
 from engine.record.records import record_hash
 from faults.checking import TOLD
 from faults.driver import Driver
 
+_LATER_FLICKS = 1000 * 24 * 3600 * FLICKS_PER_SECOND
+"""A directory elsewhere is of a time when all that is recorded here is past, also where a clock was set forward."""
+
 
 def move(driver: Driver) -> None:
     """Export each world that is not purged; import it here, where it is already, and in a new directory."""
-    there = simulated(f"there {driver.counts.deaths}", with_machine=machine())
+    clock = SimClock()
+    clock.advance_by(_LATER_FLICKS)
+    there = simulated(f"there {driver.counts.deaths}", clock=clock, with_machine=machine())
     for world in list(driver.ids.values()):
         recording = _exported(driver, world)
         if recording is not None:

@@ -202,5 +202,7 @@ def _own_bytes(image: HeapImage) -> int:
 
 
 def root_of(memory: bytes, meta: bytes) -> str:
-    """The root of a heap as it is stored: what verifying compares with the record's."""
+    """The root of a heap as it is stored: what verifying compares with the record's. Raises ValueError."""
+    if len(memory) % limits.WASM_PAGE_BYTES or not 0 < len(memory) <= limits.LINEAR_MEMORY_BYTES_MAX:
+        raise ValueError(f"{len(memory)} bytes are no linear memory")
     return HeapImage.from_bytes(bytes(memory), HeapMeta.from_bytes(meta)).root

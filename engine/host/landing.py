@@ -75,7 +75,8 @@ class Arrivals:
         return _refused(
             "importing",
             f"the import of world {world} was cut off after {count} of {self._hidden[world].records} records",
-            f"import the same recording again to go on, or end it: pw purge {world} --confirm {world}",
+            "import the same recording again to go on; or end it for ever, so that the recording can only come as a "
+            f"copy: pw purge {world} --confirm {world}",
         )
 
     def land(
@@ -95,6 +96,8 @@ class Arrivals:
         """
 
         def ended(refusal: answers.Refused | None) -> None:
+            if self._landings.get(world) is not landing:
+                return  # told already
             del self._landings[world]
             for blob in pinned:
                 self._parts.pins.landed(blob)
@@ -167,6 +170,16 @@ class Landing:
 
     def durable(self) -> None:
         """The batch at hand is in the log."""
+        self._guarded(self._go_on)
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        """Whatever a step raises, who asked is told."""
+        try:
+            step()
+        except Exception as error:
+            self._ended(self._refused(error))
+
+    def _go_on(self) -> None:
         if self._following is not None:
             refusal = self._door.closed()
             if refusal is not None:
@@ -200,8 +213,9 @@ class Landing:
             return
         if self._marker is not None:
             self._hide(self._marker)
-        assert self._at_hand is not None, "a world has records"
-        self._writer.put_together(self._at_hand)
+        at_hand = self._at_hand
+        assert at_hand is not None, "a world has records"
+        self._guarded(lambda: self._writer.put_together(at_hand))
 
     def _unmarked(self, result: Failed | None) -> None:
         """The world is whole, whatever became of its file: the next opening looks at the log too."""

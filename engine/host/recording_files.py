@@ -6,6 +6,7 @@ from engine.host.images import root_of
 from engine.host.recording_answers import Verified
 from engine.record.problems import Problem
 from engine.record.recording import Manifest, RecordingRefused, read_recording
+from engine.record.recording_checking import check_recording
 from engine.record.recording_format import Source
 from engine.record.recording_reading import read_parts
 from engine.record.verify import Verifying, verify_world
@@ -21,7 +22,8 @@ def manifest_of(source: Source) -> Manifest:
 
 
 def verify_recording(source: Source, place: str) -> Verified:
-    """Read all of a recording and verify its chain, its blobs and the heaps in them, executing nothing.
+    """Read all of a recording and verify its chain, its blobs and the heaps in them, and that its records make a
+    world that can be imported, executing nothing.
 
     `place` names it where a problem is told. What cannot be read at all is a problem too.
     """
@@ -33,10 +35,11 @@ def verify_recording(source: Source, place: str) -> Verified:
     world, found = recording.manifest.world, Verifying()
     for step in verify_world(recording.log, recording.blobs, world, root_of=root_of):
         found = step
+    problems = list(found.problems)
+    try:
+        check_recording(recording)
+    except RecordingRefused as refused:
+        problems.append(Problem(place, refused.reason, _ADVICE))
     return Verified(
-        world=world,
-        records=found.records,
-        erased=found.erased,
-        blobs=found.blobs,
-        problems=found.problems,
+        world=world, records=found.records, erased=found.erased, blobs=found.blobs, problems=problems
     )

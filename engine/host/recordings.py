@@ -7,7 +7,7 @@ is never put behind what it has: only a world that is not here, or was cut off, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import NamedTuple
 
 from engine import limits
@@ -35,10 +35,11 @@ from engine.record.recording import (
     read_recording,
     write_recording,
 )
+from engine.record.recording_checking import WorldChecking
 from engine.record.recording_format import Source
 from engine.record.recording_reading import read_parts
-from engine.record.records import FIRST_SEQ, decode_header, encode, record_hash
-from engine.record.verify import verify_world
+from engine.record.records import FIRST_SEQ, encode, record_hash
+from engine.record.verify import Verifying, verify_records, verify_world
 
 _BLOBS_AT_ONCE = 64
 OpenSource = Callable[[], Source]
@@ -104,13 +105,18 @@ class Recordings(Copies):
             done(refusal)
             return
 
+        told = _once(done)
+
         def proved(result: Proved | Failed) -> None:
-            if isinstance(result, Failed):
-                done(self.import_refused(result.error))
-            elif name is not None:
-                self._import_copy(source, result.manifest, name, actor, request_id, done)
-            else:
-                self._import_proved(source, result, actor, done)
+            try:
+                if isinstance(result, Failed):
+                    raise result.error
+                if name is not None:
+                    self._import_copy(source, result.manifest, name, actor, request_id, told)
+                else:
+                    self._import_proved(source, result, actor, told)
+            except Exception as error:  # whatever it is, who asked is told
+                told(self.import_refused(error))
 
         self.shell.work("upkeep", lambda: self._prove(source()), proved)
 
@@ -146,12 +152,13 @@ class Recordings(Copies):
 
     def _prove(self, source: Source) -> Proved:
         """Read all of it. Raises RecordingRefused, EngineForeign."""
-        log, size_bytes, newest_flick = self.parts.log, 0, 0
+        log, size_bytes = self.parts.log, 0
         hash_there = our_hash = None
         parts = read_parts(source)
         manifest = next(parts)
         assert isinstance(manifest, Manifest), "a recording begins with its manifest"
         self._require(manifest)
+        checking = WorldChecking(manifest)
         last = log.last(manifest.world)
         for part in parts:
             if isinstance(part, BlobPart):
@@ -159,15 +166,17 @@ class Recordings(Copies):
                     self.parts.engines.require(manifest.engine, part.content)
                 continue
             assert isinstance(part, list), "there is one manifest"
+            checking.take(part)
             for entry in part:
                 size_bytes += bytes_of(entry)
-                newest_flick = max(newest_flick, decode_header(entry).flick)
                 if last is not None and entry.seq == last[0]:
                     hash_there = record_hash(entry.header)
+        checking.end()
+        self._require_prelude(checking.newest_prelude)
         end_seq = FIRST_SEQ + manifest.records - 1
         if last is not None and end_seq <= last[0]:
             our_hash = record_hash(next(iter(log.read(manifest.world, end_seq)))[1].header)
-        return Proved(manifest, newest_flick, size_bytes, hash_there, our_hash)
+        return Proved(manifest, checking.newest_flick, size_bytes, hash_there, our_hash)
 
     def _require(self, manifest: Manifest) -> None:
         """Whether it can be a world at all. Raises RecordingRefused."""
@@ -176,9 +185,12 @@ class Recordings(Copies):
                 "it is redacted: without its data it is no world. It can be replayed (pw replay FILE) and verified; "
                 "to have the world here export it without --redact"
             )
-        if manifest.prelude_version > self.parts.prelude_version:
+        self._require_prelude(manifest.prelude_version)
+
+    def _require_prelude(self, version: int) -> None:
+        if version > self.parts.prelude_version:
             raise RecordingRefused(
-                f"its world is on prelude {manifest.prelude_version}; this installation has prelude "
+                f"its world is on prelude {version}; this installation has prelude "
                 f"{self.parts.prelude_version}. Import it with the version that exported it"
             )
 
@@ -234,25 +246,36 @@ class Recordings(Copies):
         if self.world(world).purged:
             return refused(
                 "purged",
-                f"world {world} was purged here, for ever",
+                f"world {world} was purged here, for ever: also where only a part of it had come",
                 "import it as a copy: pw import FILE --as NAME",
             )
         if proved.our_hash == manifest.head:
             return None
+        hint = "import it as a copy: pw import FILE --as NAME"
+        if last[1] == proved.hash_there:
+            return refused(
+                "exists",
+                f"world {world} is here with the recording's first {last[0] - FIRST_SEQ + 1} records. What "
+                "follows them was recorded elsewhere, and a lineage is only continued where it is lived",
+                hint,
+            )
         return refused(
             "exists",
             f"there is another world {world} here: it is not what the recording goes on from, or has fewer records",
-            "import it as a copy: pw import FILE --as NAME",
+            hint,
         )
 
     def _clock_refused(self, proved: Proved) -> answers.Refused | None:
-        """What comes in several batches must not be of the future: other worlds' request ids would be forgotten."""
+        """Nothing comes from the future but what clocks differ by; and of what comes in several batches not that:
+        other worlds' request ids would be forgotten.
+        """
         now_flicks = self.shell.clock.now_flicks()
         in_parts = (
             proved.manifest.records >= limits.LOG_BATCH_RECORDS_MAX
             or proved.size_bytes >= limits.LOG_BATCH_BYTES_MAX - limits.MIB
         )
-        if not in_parts or proved.newest_flick <= now_flicks:
+        ahead_flicks_max = 0 if in_parts else limits.IMPORT_AHEAD_FLICKS_MAX
+        if proved.newest_flick <= now_flicks + ahead_flicks_max:
             return None
         return refused(
             "clock",
@@ -264,14 +287,21 @@ class Recordings(Copies):
     def _arriving(
         self, source: OpenSource, from_seq: int, imported: LogEntry, pinned: list[str]
     ) -> Iterator[LogEntry]:
-        """The records from a sequence on, once all blobs are durable (Invariant 7); on the upkeep lane."""
-        waiting: list[bytes] = []
-        for part in read_parts(source()):
+        """The records from a sequence on, once all blobs are durable (Invariant 7) and `pw verify` finds nothing wrong
+        with them; on the upkeep lane. The source is open once at a time. Raises RecordingRefused.
+        """
+        world, waiting = imported.world, list[bytes]()
+        for part in read_parts(source()):  # blobs come before records
             if isinstance(part, BlobPart):
                 waiting.append(part.content)
             if waiting and (not isinstance(part, BlobPart) or len(waiting) == _BLOBS_AT_ONCE):
                 pinned += self.parts.pins.put_many(self.parts.blobs, waiting)
                 waiting = []
+            if isinstance(part, list):
+                break
+        entries = (entry for part in read_parts(source()) if isinstance(part, list) for entry in part)
+        _raise_problems(verify_records(entries, self.parts.blobs, world, root_of=root_of))
+        for part in read_parts(source()):
             if isinstance(part, list):
                 yield from (entry for entry in part if entry.seq >= from_seq)
         yield imported
@@ -287,7 +317,29 @@ class Recordings(Copies):
     ) -> None:
         def opened() -> tuple[Moment, Blobs]:
             recording = read_recording(source())
+            _raise_problems(verify_world(recording.log, recording.blobs, manifest.world, root_of=root_of))
             last_seq = FIRST_SEQ + manifest.records - 1
             return projection_at(recording.log, manifest.world, last_seq), recording.blobs
 
         self.copy_from(opened, ["import", manifest.head, name], name, actor, request_id, done)
+
+
+def _once(done: ImportDone) -> ImportDone:
+    """`done`, of which only the first call counts."""
+    heard: list[ImportAnswer] = []
+
+    def told(answer: ImportAnswer) -> None:
+        if not heard:
+            heard.append(answer)
+            done(answer)
+
+    return told
+
+
+def _raise_problems(steps: Iterable[Verifying]) -> None:
+    """Raises RecordingRefused for the first thing that verifying finds."""
+    for step in steps:
+        if step.problems:
+            problem = step.problems[0]
+            record = "" if problem.seq is None else f"record {problem.seq}: "
+            raise RecordingRefused(f"{record}{problem.place}: {problem.what}")

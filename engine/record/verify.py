@@ -7,7 +7,7 @@ before it wrote, and the projection with one that is built anew (Invariants 7, 9
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -39,7 +39,10 @@ _RECORDS_A_STEP = 256
 _NEVER_MIND = "Nothing is lost: it is derived, and the next start builds it again"
 
 RootOf = Callable[[bytes, bytes], str]
-"""The root of a heap, 64 hex digits, from its memory and its meta (the heap's own code knows how)."""
+"""The root of a heap, 64 hex digits, from its memory and its meta (the heap's own code knows how).
+
+Raises ValueError for what is none.
+"""
 
 
 def verify(disk: Disk, entropy: Entropy, *, root_of: RootOf | None = None) -> list[Problem]:
@@ -87,11 +90,18 @@ def verify_world(log: Log, blobs: Blobs, world: str, *, root_of: RootOf | None =
 
     A step takes little time, so that other work comes in between. Raises LogError.
     """
+    return verify_records((entry for _, entry in log.read(world)), blobs, world, root_of=root_of)
+
+
+def verify_records(
+    entries: Iterable[LogEntry], blobs: Blobs, world: str, *, root_of: RootOf | None = None
+) -> Iterator[Verifying]:
+    """The same of records that are at hand, all of one world from its first on. Raises what going through them does."""
     damaged = _Damaged()
     records = _Records(blobs, root_of, damaged)
     problems: list[Problem] = []
     count = erased = 0
-    for _, entry in log.read(world):
+    for entry in entries:
         count += 1
         erased += entry.body is None
         problems += records.take(entry)
@@ -209,7 +219,12 @@ class _Records:
         self._known[ref.blob] = memory = bytes(heap.memory)
         if len(self._known) > _HEAPS_KNOWN_MAX:
             self._known.pop(next(iter(self._known)))
-        root = self._root_of(memory, heap.meta) if self._root_of else ref.root
+        try:
+            root = self._root_of(memory, heap.meta) if self._root_of else ref.root
+        except ValueError as error:
+            self._damaged.add(ref.blob, f"it is no heap of an engine ({error})")
+            self._damaged.needed(ref.blob, world, seq)
+            return
         if root != ref.root:
             what = f"record {seq} of world {world} expects the heap {ref.root}, it holds {root}"
             yield Problem(f"blob {ref.blob}", what, _FROM_BACKUP, seq)
