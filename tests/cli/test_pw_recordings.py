@@ -47,7 +47,7 @@ def test_a_world_is_exported_verified_and_imported_elsewhere(
         imported = pw("import", "world.pwrec")
         assert imported.stdout == f"{lived}\n" and "3 records of lived, here as lineage" in imported.stderr
         again = pw("import", "world.pwrec")
-        assert again.stdout == f"{lived}\n" and "were here already" in again.stderr
+        assert again.stdout == f"{lived}\n" and "all of it is here already" in again.stderr
         assert json.loads(pw("import", "world.pwrec", "--json").stdout)["records"] == 3
         copy = pw("import", "world.pwrec", "--as", "another").stdout.strip()
         assert copy.startswith("another-")
