@@ -88,6 +88,31 @@ def test_a_held_change_is_shown_with_its_source_and_rejected_with_a_reason(clien
     assert client.develop(shop, DEARER).revision == 2
 
 
+def test_pinning_a_pinned_call_by_another_name_is_409_and_says_what_is_pinned(
+    served: Served, client: Client, shop: str
+) -> None:
+    seq = sold(client, shop)
+    pinned = client.pin(shop, seq, name="a sale", request_id="first")
+    status, refused = ask(served, "POST", f"/api/worlds/{shop}/goldens", {"call": seq, "name": "mine"})
+    assert (status, refused["refused"]) == (409, "pinned")
+    assert f"pinned already as {shop}.1, by the name 'a sale'" in refused["error"]
+    assert client.pin(shop, seq, name="a sale", request_id="first") == pinned
+
+
+def test_a_forced_rollback_marks_what_its_head_does_not_give(
+    served: Served, client: Client, shop: str
+) -> None:
+    client.develop(shop, DEARER)
+    client.pin(shop, sold(client, shop))
+    client.rollback(shop, 1, reason="cheaper", force=True)
+    assert [row["differs"] for row in ask(served, "GET", f"/api/worlds/{shop}/goldens")[1]["goldens"]] == [
+        True
+    ]
+    assert client.develop(shop, "function other() {}").revision == 4
+    assert client.develop(shop, DEARER).revision == 5
+    assert "differs" not in ask(served, "GET", f"/api/worlds/{shop}/goldens/1")[1]
+
+
 def test_the_list_goes_on_below_a_number(client: Client, shop: str) -> None:
     for n in (1, 2, 3):
         client.pin(shop, sold(client, shop, n))
@@ -138,6 +163,8 @@ def test_a_rollback_that_would_change_a_pinned_result_is_held(client: Client, sh
         ({"call": 2, "name": "x" * 101}, "name: "),
         ({"call": 2, "name": "\ud800"}, "name: "),
         ({"call": 2, "reason": 7}, "reason: "),
+        ({"call": 2, "reason": " \t"}, "reason: must not be blank"),
+        ({"call": 2, "name": "  "}, "name: must not be blank"),
         ({"call": 2, "more": 1}, "more"),
         ({}, "call"),
     ],
