@@ -7,8 +7,10 @@ from collections.abc import Callable
 from fastrlock.rlock import FastRLock
 
 from engine.host.images import Pins
+from engine.ids import content_id
 from engine.io.blobs import Blobs
 from engine.logic import Engine, EngineRefused, VmPool
+from engine.logic.engine_build import is_named_by
 
 
 class EngineForeign(Exception):
@@ -42,6 +44,10 @@ class Engines:
 
     def require(self, identity: str, wasm: bytes) -> None:
         """Whether this installation can be an engine whose binary is at hand. Raises EngineForeign."""
+        if not is_named_by(identity, wasm):
+            raise EngineForeign(
+                f"the binary that comes with it is not that of its engine '{identity}': it is {content_id(wasm)}"
+            )
         if identity not in self._pools:
             self._be(identity, lambda: wasm)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.host.images import root_of
 from engine.host.recording_answers import Verified
+from engine.logic.engine_build import is_named_by
 from engine.record.problems import Problem
 from engine.record.recording import Manifest, RecordingRefused, read_recording
 from engine.record.recording_checking import check_recording
@@ -36,6 +37,10 @@ def verify_recording(source: Source, place: str) -> Verified:
     for step in verify_world(recording.log, recording.blobs, world, root_of=root_of):
         found = step
     problems = list(found.problems)
+    manifest = recording.manifest
+    if not is_named_by(manifest.engine, recording.blobs.get(manifest.engine_blob)):
+        what = f"blob {manifest.engine_blob} is not the engine '{manifest.engine}' that its world runs on"
+        problems.append(Problem(place, what, _ADVICE))
     try:
         check_recording(recording)
     except RecordingRefused as refused:

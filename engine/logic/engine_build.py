@@ -76,6 +76,11 @@ class EngineRefused(Exception):
     """The wasm file is not an engine that we know, or the path that was asked for is not there."""
 
 
+def is_named_by(identity: str, wasm: bytes) -> bool:
+    """Whether an engine's identity is one of these bytes."""
+    return identity.startswith(f"quickjs.wasm {blake3(wasm).hexdigest()} / ")
+
+
 def load_engine(
     wasm: bytes, cache: ModuleCache | None = None, *, prefer: Prefer = "auto", target: str | None = None
 ) -> Engine:
