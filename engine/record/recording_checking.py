@@ -67,8 +67,9 @@ class WorldChecking:
                 self._check(entry)
             placed = [(Cursor(0, 0, index), entry) for index, entry in enumerate(some)]
             try:
-                with self._db:
-                    self._applier.apply(LogHead(0, ""), placed)
+                self._db.execute("BEGIN")
+                self._applier.apply(LogHead(0, ""), placed)
+                self._db.execute("COMMIT")
             except apsw.FullError:
                 raise RecordingRefused(
                     f"what its world stands on is more than the {RECORDING_MEMORY_BYTES_MAX} bytes that are allowed"
@@ -113,13 +114,13 @@ class WorldChecking:
 
     def _check_place(self, header: Header, body: Body) -> None:
         seq = header.seq
-        if isinstance(body, kinds.Genesis | kinds.Revision):
-            self._check_head(body)
         for field in ("revision", "base", "target"):
             self._below("revision", field, getattr(body, field, None), self._next["revision"])
         for field in ("snapshot", "at", "tried_until", "call"):
             self._below("record", field, getattr(body, field, None), max(seq, 1))
         match body:
+            case kinds.Genesis() | kinds.Revision():
+                self._check_head(body)
             case kinds.Rejection():
                 self._numbered("rejection", "n", body.n)
             case kinds.Call():

@@ -16,9 +16,8 @@ def _module(*more: str, without: str = "", types: dict[str, str] | None = None) 
     for name, (takes, gives) in _EXPORTS.items():
         signature = (types or {}).get(name, "(param i32) " * takes + "(result i32) " * gives)
         parts.append(f'(func (export "{name}") {signature} unreachable)')
-    return wasmtime.wat2wasm(
-        f"(module {' '.join(more)} {' '.join(p for p in parts if not without or without not in p)})"
-    )
+    kept = [part for part in parts if not without or without not in part]
+    return wasmtime.wat2wasm(f"(module {' '.join(more)} {' '.join(kept)})")
 
 
 def test_what_jobs_call_is_what_is_looked_at():
