@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from recorded import chunks_of, sealed, with_head
+from blake3 import blake3
 
 from engine.record.canonical import from_bytes, to_bytes
+from engine.record.kinds import Header
 from engine.record.recording import End, Manifest, PackedRecords, step_between
-from engine.record.recording_format import END, MANIFEST, PLAIN, RECORDS, Chunk
-from engine.record.records import KINDS
+from engine.record.recording_format import (
+    BLOB,
+    END,
+    MANIFEST,
+    PIECE,
+    PLAIN,
+    RECORDS,
+    Chunk,
+    ChunkReader,
+    ChunkWriter,
+)
+from engine.record.records import KINDS, genesis_previous, record_hash
 
 
 class Said(NamedTuple):
@@ -24,10 +36,16 @@ class Said(NamedTuple):
     erased: bytes = b""
 
 
+def _chunks(recording: bytes) -> Iterator[Chunk]:
+    reader = ChunkReader(io.BytesIO(recording))
+    while reader.offset_bytes < len(recording):
+        yield reader.chunk()
+
+
 def said_in(recording: bytes) -> list[Said]:
     said: list[Said] = []
     flick = 0
-    for chunk in chunks_of(recording):
+    for chunk in _chunks(recording):
         if chunk.tag != RECORDS:
             continue
         packed = from_bytes(PackedRecords, chunk.content)
@@ -43,6 +61,7 @@ def said_in(recording: bytes) -> list[Said]:
 
 def saying(recording: bytes, said: Sequence[Said], **manifest_changes: Any) -> bytes:
     """The recording with these records in place of its own."""
+    chunks = list(_chunks(recording))
     flicks = [0, *(one.flick for one in said)]
     packed = PackedRecords(
         first=0,
@@ -52,27 +71,35 @@ def saying(recording: bytes, said: Sequence[Said], **manifest_changes: Any) -> b
         bodies=[to_bytes(one.body) if one.body is not None else None for one in said],
         erased=[one.erased for one in said if one.body is None],
     )
-    kept = [chunk for chunk in chunks_of(recording) if chunk.tag not in (MANIFEST, RECORDS, END)]
-    first, last = chunks_of(recording)[0], chunks_of(recording)[-1]
-    manifest = msgspec.json.decode(first.content, type=Manifest)
+    manifest = msgspec.json.decode(chunks[0].content, type=Manifest)
     manifest = msgspec.structs.replace(manifest, records=len(said), **manifest_changes)
-    end = msgspec.json.decode(last.content, type=End)
-    end = msgspec.structs.replace(end, records=len(said), erased=len(packed.erased))
-    return with_head(
-        sealed(
-            [
-                first._replace(content=msgspec.json.encode(manifest)),
-                *kept,
-                Chunk(RECORDS, 1, to_bytes(packed), 0),
-                last._replace(content=msgspec.json.encode(end), method=PLAIN),
-            ]
-        )
+    manifest = msgspec.structs.replace(manifest, head=_head(manifest, said))
+    blobs = [chunk for chunk in chunks if chunk.tag in (PIECE, BLOB)]
+    end = End(len(said), len(packed.erased), sum(chunk.tag == BLOB for chunk in blobs))
+    writer = ChunkWriter()
+    return writer.start + b"".join(
+        [
+            writer.chunk(MANIFEST, msgspec.json.encode(manifest), method=PLAIN),
+            *(writer.chunk(chunk.tag, chunk.content, method=chunk.method) for chunk in blobs),
+            writer.chunk(RECORDS, to_bytes(packed)),
+            writer.chunk(END, msgspec.json.encode(end), method=PLAIN),
+        ]
     )
 
 
-def changed(recording: bytes, n: int, change: Callable[[Said], Said], **manifest_changes: Any) -> bytes:
+def _head(manifest: Manifest, said: Sequence[Said]) -> str:
+    head = genesis_previous()
+    for seq, one in enumerate(said):
+        body_hash = one.erased.hex() if one.body is None else blake3(to_bytes(one.body)).hexdigest()
+        fields = (manifest.record_format, manifest.world, seq, one.kind, one.actor, one.flick)
+        head = record_hash(to_bytes(Header(*fields, body_hash, head)))
+    return head
+
+
+def changed(recording: bytes, at: int, change: Callable[[Said], Said], **manifest_changes: Any) -> bytes:
+    """The recording with another record `at`."""
     said = said_in(recording)
-    said[n] = change(said[n])
+    said[at] = change(said[at])
     return saying(recording, said, **manifest_changes)
 
 
