@@ -108,9 +108,10 @@ class Recordings(Copies):
         told = _once(done)
 
         def proved(result: Proved | Failed) -> None:
+            if isinstance(result, Failed):
+                told(self.import_refused(result.error))
+                return
             try:
-                if isinstance(result, Failed):
-                    raise result.error
                 if name is not None:
                     self._import_copy(source, result.manifest, name, actor, request_id, told)
                 else:
