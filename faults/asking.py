@@ -104,12 +104,15 @@ class Book:
             self._answered.setdefault((asked.world, asked.request), {})[asked.n] = asked
 
     def process_ended(self, *, killed: bool) -> None:
-        """A kill leaves the in-flight file, which a power loss may take; either may take the records of reads."""
+        """A kill leaves the in-flight file, which a power loss may take; either may take the records of reads.
+
+        Where storage failed meanwhile an operation may have been refused, and be killed before its client heard it.
+        """
         for asked in self.all.values():
-            asked.outlived = True
+            is_sound, asked.outlived = not asked.outlived, True
             if not asked.ended and not asked.cut:
                 asked.cut = True
-                asked.must_end = killed and bool(asked.begun) and not asked.is_retry
+                asked.must_end = killed and is_sound and bool(asked.begun) and not asked.is_retry
             elif not killed:
                 asked.must_end = False
 

@@ -70,7 +70,8 @@ class History:
             known = self.interrupted.setdefault(key, [])
             # A retry is another run: it begins when what it tries again is recorded.
             earlier = known[-1].seq if known else 0
-            another = record.body.snapshot >= earlier
+            # Two may be under way at once, and have all in common.
+            another = record.body.snapshot >= earlier or record.body.asks_as is not None
             again = f"world {world}: record {record.seq} interrupts again what record {earlier} did"
             self._judge.require(16, another, again)
             known.append(record)
