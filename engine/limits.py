@@ -116,7 +116,9 @@ RECORDING_BLOB_BYTES_MAX = 256 * MIB
 RECORDING_ENGINE_BYTES_MAX = 64 * MIB
 RECORDING_MANIFEST_BYTES_MAX = 64 * KIB
 RECORDING_UPLOAD_BYTES_MAX = 1024 * MIB
-IMPORT_AHEAD_FLICKS_MAX = 600 * FLICKS_PER_SECOND  # a recording's last record may be so far ahead of the clock here
+IMPORT_AHEAD_FLICKS_MAX = (
+    600 * FLICKS_PER_SECOND
+)  # a recording's last record may be so far ahead of the clock here
 RECORDING_MEMORY_BYTES_MAX = 1024 * MIB  # of records and blobs that are held in memory to replay them
 PROJECTION_COMMIT_RECORDS = 512
 PROJECTION_WAL_PAGES_MAX = 4096

@@ -265,7 +265,14 @@ def test_who_looks_at_the_past_or_brings_data_back_while_the_server_stops_is_ans
     host.perform(world, hub.EditData("k", b"2", "second"))
     heard: list = []
     host.restore_data(
-        world, 1, prefix="", reason="back", dry_run=False, actor="operator", request_id=None, done=heard.append
+        world,
+        1,
+        prefix="",
+        reason="back",
+        dry_run=False,
+        actor="operator",
+        request_id=None,
+        done=heard.append,
     )
     ended: list[bool] = []
     host.drain(lambda: ended.append(True))
