@@ -249,9 +249,7 @@ class Place:
         self.said.append("the process is killed" if kind == "kill" else "power is lost")
         self.shell.close()
         self.host = None
-        self.disk.kill()
-        if kind == "power":
-            self.disk = self.disk.after_power_loss("torn", seed=ops)
+        self.disk = _after(self.disk, kind, ops)
         self.cut += [name for name in self.arrived if name not in self.answers and name not in self.cut]
 
     # ---- what explorers do with it
@@ -351,3 +349,15 @@ class _Watch:
 
     def after(self, world: str, effect: hub.Effect, actor: str) -> None:
         pass
+
+
+def _after(dead: SimDisk, kind: str, ops: int) -> SimDisk:
+    """What the next process finds. Whatever of the dead one is still in memory reaches it no more, by no path."""
+    dead.kill()
+    if kind == "power":
+        disk = dead.after_power_loss("torn", seed=ops)
+    else:
+        disk = SimDisk(seed=dead.seed, media=dead.media)
+        disk.trace, disk.syncs = dead.trace, dead.syncs
+    dead.crash_now()
+    return disk

@@ -156,6 +156,7 @@ def test_refusals_use_the_codes_of_the_one_list():
         refusals.restores_too_much(9),
         refusals.no_golden(1, newest=0),
         refusals.not_a_call(1, "is none"),
+        refusals.pinned_already(1, "w.1", "n", "r"),
         refusals.too_many_goldens(),
         refusals.too_many_held(),
         refusals.incident_closed(1),
