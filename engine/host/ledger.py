@@ -176,6 +176,10 @@ class Ledger(LedgerReads):
         with self._lock:
             return self.read().scrub()
 
+    def abandon(self) -> None:
+        """See `Projection.abandon`."""
+        self._projection.abandon()
+
     def close(self) -> None:
         with self._lock:
             self.catch_up()

@@ -173,6 +173,7 @@ class SimulatedHost(Host):
     def kill(self) -> None:
         """The process ends here: what was written stays, what was only in memory is gone."""
         self.shell.close()
+        self.parts.ledger.abandon()
         self.parts.lock.release()
 
     def _perform(self, runtime: Runtime, effect: hub.Effect) -> None:

@@ -293,3 +293,16 @@ def test_a_projection_that_is_dropped_leaves_nothing_behind():
     del projection
     gc.collect()
     assert vfs() is None
+
+
+@pytest.mark.parametrize("abandoned", [True, False])
+def test_a_projection_whose_process_is_dead_writes_nothing_when_it_is_freed(abandoned: bool):
+    disk, log = SimDisk(), life()
+    projection = Projection(disk, log)
+    projection.commit()
+    before = disk.ops
+    if abandoned:
+        projection.abandon()
+    del projection
+    gc.collect()
+    assert (disk.ops == before) == abandoned, "one that lives folds its WAL"

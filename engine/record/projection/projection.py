@@ -108,6 +108,11 @@ class Projection(Queries):
         if vfs is not None and vfs.escaped is not None:
             raise vfs.escaped
 
+    def abandon(self) -> None:
+        """Its process is dead, in a simulation: what is freed later must not reach the files of the next one."""
+        if self._vfs is not None:
+            self._vfs.abandoned = True
+
     def __del__(self) -> None:
         """One that was left open (the power went) must not be closed by SQLite's own destructor, which would
         shout.

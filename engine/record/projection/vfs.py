@@ -37,6 +37,8 @@ class DiskVfs(apsw.VFS):
         self.trouble: DiskError | None = None
         self.rot: str | None = None
         self.escaped: BaseException | None = None
+        self.abandoned = False
+        """Its process is dead, in a simulation: whatever SQLite writes when its memory is freed goes nowhere."""
         self._disk = disk
         self._randomness = randomness
         super().__init__(self.name, base="")
@@ -82,6 +84,8 @@ class DiskVfs(apsw.VFS):
         return DiskFile(self, self._disk, path, file, tagged=not flags[0] & _JOURNAL_FLAGS)
 
     def xDelete(self, name: str, sync_dir: bool) -> None:
+        if self.abandoned:
+            return
         try:
             if not self._disk.exists(name):
                 missing: Any = apsw.IOError(name)
@@ -150,18 +154,24 @@ class DiskFile:
     def xWrite(self, content: bytes, offset_bytes: int) -> None:
         if self._tagged and len(content) == PAGE_BYTES:
             content = content[:_TAGGED_BYTES] + _tag(content, offset_bytes)
+        if self._vfs.abandoned:
+            return
         try:
             self._file.write_at(offset_bytes, content)
         except BaseException as error:
             raise self._vfs.refused(error) from None
 
     def xTruncate(self, size_bytes: int) -> None:
+        if self._vfs.abandoned:
+            return
         try:
             self._file.truncate(size_bytes)
         except BaseException as error:
             raise self._vfs.refused(error) from None
 
     def xSync(self, flags: int) -> None:
+        if self._vfs.abandoned:
+            return
         try:
             self._file.sync()
             if self._name_unsynced:
