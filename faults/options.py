@@ -42,7 +42,7 @@ class Options(msgspec.Struct, frozen=True):
 def draw_options(seed: int | str, operations: int | None = None) -> Options:
     """The options of a seed; `operations` None: about 200."""
     entropy = SimEntropy(f"life {seed}").fork("options")
-    gap_seconds = (1, 10, 100)[entropy.below(3)]
+    gap_seconds = (1, 10, 300)[entropy.below(3)]
     drawn = OPERATIONS * 4 // 5 + entropy.below(OPERATIONS * 2 // 5)
     troubles: list[Trouble] = ["crashes"] if not entropy.chance(1, 12) else []
     rare: tuple[tuple[Trouble, int, int], ...] = (

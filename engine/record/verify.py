@@ -124,6 +124,8 @@ class _Records:
         self._root_of = root_of
         self._chains: dict[str, Chain] = {}
         self._data: dict[str, _Data] = {}
+        # What is wrong with checkpoints: told once it is known that no purge follows, whose erasing may be half done.
+        self._of_checkpoints: dict[str, list[Problem]] = {}
         self._heaps: dict[str, dict[HeapRef, int]] = {}  # of each world: where each was first named
         self._others: dict[str, dict[str, int]] = {}
         self._known: dict[str, bytes] = {}  # the heaps that were read last: the next ones stand on them
@@ -146,21 +148,22 @@ class _Records:
         yield from problems
         self.unreadable = self.unreadable or bool(problems)
         if body is not None:
-            yield from self._take(entry.world, entry.seq, body)
+            self._take(entry.world, entry.seq, body)
 
-    def _take(self, world: str, seq: int, body: Body) -> Iterator[Problem]:
+    def _take(self, world: str, seq: int, body: Body) -> None:
         data = self._data.setdefault(world, _Data())
         for write in writes_of(body):
             data.write(seq, write.key, write.value)
         match body:
             case Purge():
-                for kept in (self._data, self._heaps, self._others):
+                for kept in (self._data, self._heaps, self._others, self._of_checkpoints):
                     kept.pop(world, None)
             case Genesis() | Revision():
                 self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
             case Checkpoint():
                 self._heaps.setdefault(world, {}).setdefault(body.heap, seq)
-                yield from self._verify_checkpoint(world, seq, body, data)
+                found = self._verify_checkpoint(world, seq, body, data)
+                self._of_checkpoints.setdefault(world, []).extend(found)
         if not isinstance(body, Purge):
             others = self._others.setdefault(world, {})
             for blob in blobs_named(body):
@@ -184,7 +187,8 @@ class _Records:
                 yield Problem(f"blob {body.data_blob}", what, _FROM_BACKUP, seq)
 
     def verify_blobs(self) -> Iterator[list[Problem]]:
-        """What is wrong with each blob that a record names; of some `damaged` hears instead."""
+        """What is wrong with checkpoints, and with each blob that a record names; of some `damaged` hears instead."""
+        yield from self._of_checkpoints.values()
         told: set[str | HeapRef] = set()  # membership only
         heap_blobs = {ref.blob for refs in self._heaps.values() for ref in refs}
         for world, named in self._others.items():

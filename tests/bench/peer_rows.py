@@ -46,7 +46,8 @@ async function plug(count, loops) {
   return (await Promise.all(asks.map((world) => worlds.call(world, "compute", loops)))).length;
 }
 """
-PLUGS, PLUG_LOOPS = 16, 9_000_000  # of each answering world: longer than it takes until all calls wait
+WARM_LOOPS = 500_000
+PLUGS, PLUG_LOOPS = 24, 9_000_000  # of each answering world: longer than it takes until all calls wait
 ASK = """
 async function inquire(amount) {
   const [other] = await worlds.list();
@@ -134,6 +135,7 @@ def waiting_row() -> Row:
             server.post(f"/api/worlds/{caller}/call/inquire", {"args": [n]})
         plugger = grown_world(server, "plugs", PLUG)
         grant(server, plugger, *answerers)
+        server.post(f"/api/worlds/{plugger}/call/plug", {"args": [PLUGS, WARM_LOOPS]})  # VMs are made once
         idle_bytes = sum(server.memory_bytes())
         paths = [f"/api/worlds/{caller}/call/inquire" for caller in callers]
         count = CALLERS * CALLS_EACH // LOADS
