@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from engine.host.machine import machine
 from engine.host.replaying import replay
 from engine.hub import messages as hub
 from engine.io.sim_disk import SimDisk
+from engine.logic import VmPool
 from engine.record import kinds
 from engine.record.records import decode
 
@@ -77,13 +79,14 @@ def test_an_edit_of_a_world_that_was_archived_before_replays() -> None:
 
 
 def test_a_host_that_closes_leaves_the_process_its_vms() -> None:
-    first = simulated("first")
+    pool = VmPool(machine().engine)
+    own = dataclasses.replace(machine(), pool=pool)
+    first = simulated("first", with_machine=own)
     world = world_of(first, "w")
     first.perform(world, hub.Call("look", b"[]"))
     first.shut_down()
-    pool = first.parts.engines.pool
     made = pool.made
-    second = simulated("second")
+    second = simulated("second", with_machine=own)
     again = world_of(second, "w")
     for _ in range(5):
         second.perform(again, hub.Call("look", b"[]"))

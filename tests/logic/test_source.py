@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
 
 import pytest
@@ -155,7 +156,7 @@ def test_every_position_finds_its_way_back(parts: list[tuple[str, str]]) -> None
     """Where the body has a marker, the written text has it at the position that is given back."""
     source = "".join(
         f"function {name}{index}() {{ '@{index}' }} class C{index} {{ static s = C{index} }} "
-        f"/*{filler.replace('*/', '')}*/ '#{index}';"
+        f"/*{re.sub(r'[*]+/', '', filler)}*/ '#{index}';"
         for index, (name, filler) in enumerate(parts)
     )
     program = develop_program(source)
