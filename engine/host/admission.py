@@ -90,6 +90,8 @@ class Door:
 
     def _refuse_pin(self, runtime: Runtime, pin: hub.Pin) -> answers.OperationAnswer | None:
         """What is no call cannot be pinned, and what is pinned keeps its name and its reason."""
+        if runtime.hub.purged:
+            return None  # its hub says so; no record of it is left to ask
         ledger = self._parts.ledger
         for n, case in runtime.goldens.items():
             if case.call != pin.call:

@@ -139,3 +139,16 @@ def test_what_was_interrupted_is_so_once_though_power_brings_back_its_note() -> 
     last.settle()
     found = [body.subject for body in bodies(last, world) if isinstance(body, kinds.Interrupted)]
     assert sorted(found) == ["first", "second"]
+
+
+def test_a_pin_of_what_was_pinned_before_the_world_was_purged_is_told_that_it_was_purged() -> None:
+    host = simulated("pinned and purged")
+    world = world_of(host, "w")
+    assert host.perform(world, hub.Call("look", b"[]")).ok
+    host.settle()
+    seq = host.parts.log.last(world)[0]
+    for pin, refused in ((hub.Pin(seq, "", "first"), None), (hub.Pin(seq, "", "second"), "pinned")):
+        assert getattr(host.perform(world, pin), "refused", None) == refused
+    host.perform(world, hub.Purge("not wanted"))
+    host.settle()
+    assert host.perform(world, hub.Pin(seq, "", "third")).refused == "purged"
